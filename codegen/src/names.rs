@@ -112,9 +112,18 @@ pub fn is_phrase(name: &str) -> bool {
     name.starts_with(is_word) && name.is_ascii() && is_plain(&words.join("-"))
 }
 
-/// Whether Rust keeps this word to itself. `gen` is among them since edition 2024.
+/// The words that Rust keeps to itself (Reference, "Keywords", strict and reserved), for which a type, a function or a field
+/// cannot be named.
+const KEYWORDS: [&str; 52] = [
+    "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
+    "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
+    "impl", "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub",
+    "ref", "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
 fn is_keyword(name: &str) -> bool {
-    name == "gen" || name == "macro" || syn::parse_str::<syn::Ident>(name).is_err()
+    KEYWORDS.binary_search(&name).is_ok()
 }
 
 fn escape(name: String) -> String {

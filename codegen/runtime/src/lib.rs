@@ -6,6 +6,7 @@
 //! - exact numbers, three-valued members, values of any kind: [`Decimal`], [`Field`], [`Any`]; times as text:
 //!   [`rfc3339`], [`parse_rfc3339`]; what to say of a text that is none of those that there are: [`none_of`];
 //! - what the document says, as data: [`Operation`], [`schema::Schema`];
+//! - newtypes: [`impl_conversions`], [`impl_number`], [`impl_text`], [`impl_checked_text`];
 //! - reading: [`Object`], [`Members`];
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
@@ -30,6 +31,7 @@ mod field;
 mod head;
 mod hint;
 mod metadata;
+mod newtype;
 mod object;
 mod operation;
 mod parameters;

@@ -33,6 +33,32 @@ pub fn document_schema(json: &str) -> Schema {
     }
 }
 
+/// Implements `JsonSchema` for the type of a component, of which follow the name, whether the published document refers to it
+/// by that, the schema, and the types of the components that this refers to.
+#[macro_export]
+macro_rules! impl_schema {
+    ($component:ty, $name:literal, $is_referenceable:literal, $json:literal, [$($reference:ty),*]) => {
+        impl ::schemars::JsonSchema for $component {
+            fn is_referenceable() -> bool {
+                $is_referenceable
+            }
+            fn schema_name() -> ::std::string::String {
+                $name.to_owned()
+            }
+            fn schema_id() -> ::std::borrow::Cow<'static, str> {
+                // Another document may have a component of this name.
+                ::std::concat!(::std::module_path!(), "::", $name).into()
+            }
+            fn json_schema(
+                _generator: &mut ::schemars::r#gen::SchemaGenerator,
+            ) -> ::schemars::schema::Schema {
+                $(let _ = _generator.subschema_for::<$reference>();)*
+                $crate::document_schema($json)
+            }
+        }
+    };
+}
+
 /// One of these schemas, whichever.
 pub fn any_of(mut schemas: Vec<Schema>) -> Schema {
     if schemas.len() == 1 {

@@ -4,87 +4,70 @@
 //! gives, is copied to be checked:
 //!
 //! 1. The checks become a function of the type.
-//! 2. `FromStr` checks a text and copies it.
-//! 3. `TryFrom<String>` checks a text and moves it, and so does `Deserialize`.
-//! 4. Characters are counted only where bytes do not tell: no text has more characters than bytes.
+//! 2. `impl_checked_text!` of what is shared says how it is made: `FromStr` checks a text and copies it, `TryFrom<String>`
+//!    and `Deserialize` check a text and move it.
+//! 3. Characters are counted only where bytes do not tell: no text has more characters than bytes.
 
 use std::collections::HashSet;
 
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Expr, ExprMethodCall, GenericArgument, ImplItem, Item, ItemImpl, PathArguments};
-use syn::{Stmt, parse_quote};
+use syn::{BinOp, Expr, Ident, ImplItem, Item, ItemImpl, Path, Stmt, Type, parse_quote};
 
-use super::strings::is_string;
-
-/// Patches the types of a module.
-pub(super) fn strings(items: &mut Vec<Item>) {
+/// Patches the types of a module. `shared` is the path of what both sides share, as seen from there.
+pub(super) fn strings(items: &mut Vec<Item>, shared: &Path) {
     let mut checked = HashSet::new();
     for mut item in std::mem::take(items) {
-        let check = match &mut item {
+        let checks = match &mut item {
             Item::Impl(it) => take_checks(it),
             _ => None,
         };
-        if let (Item::Impl(it), Some(_)) = (&item, &check) {
-            checked.insert(it.self_ty.clone());
-        }
-        items.extend([Some(item), check].into_iter().flatten());
+        let Some((name, check)) = checks else {
+            items.push(item);
+            continue;
+        };
+        items.push(check);
+        items.push(parse_quote!(#shared::impl_checked_text!(#name);));
+        checked.insert(name);
     }
-    for item in items {
-        if let Item::Impl(it) = item
-            && checked.contains(&it.self_ty)
-        {
-            take_over(it);
-        }
-    }
+    items.retain(|item| match item {
+        Item::Impl(it) => !makes(it) || name_of(it).is_none_or(|it| !checked.contains(it)),
+        _ => true,
+    });
 }
 
-/// Steps 1 and 2: the function of the checks, when this is `FromStr` of a string that has any.
-fn take_checks(it: &mut ItemImpl) -> Option<Item> {
+/// Step 1: the type and the function of its checks, when this is `FromStr` of a string that has any.
+fn take_checks(it: &mut ItemImpl) -> Option<(Ident, Item)> {
+    let name = name_of(it)?.clone();
     let body = body_of(it, "FromStr")?;
     let copy: Stmt = Stmt::Expr(parse_quote!(Ok(Self(value.to_string()))), None);
     if body.stmts.len() < 2 || body.stmts.last() != Some(&copy) {
         return None;
     }
-    let mut checks = std::mem::replace(
-        body,
-        parse_quote!({
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
-        }),
-    );
-    checks.stmts.pop();
-    FewCounts.visit_block_mut(&mut checks);
-    let (name, checks) = (&it.self_ty, checks.stmts);
-    Some(parse_quote! {
+    body.stmts.pop();
+    FewCounts.visit_block_mut(body);
+    let checks = &body.stmts;
+    let check = parse_quote! {
         impl #name {
             fn check(value: &str) -> ::std::result::Result<(), self::error::ConversionError> {
                 #(#checks)*
                 Ok(())
             }
         }
-    })
+    };
+    Some((name, check))
 }
 
-/// Step 3.
-fn take_over(it: &mut ItemImpl) {
-    let from = it
-        .trait_
-        .as_ref()
-        .and_then(|(_, path, _)| match &path.segments.last()?.arguments {
-            PathArguments::AngleBracketed(it) => it.args.first(),
-            _ => None,
-        });
-    if let Some(GenericArgument::Type(from)) = from
-        && is_string(from)
-        && let Some(body) = body_of(it, "TryFrom")
-    {
-        *body = parse_quote!({
-            Self::check(&value)?;
-            Ok(Self(value))
-        });
-    }
-    if let Some(body) = body_of(it, "Deserialize") {
-        IntoSelf.visit_block_mut(body);
+/// Whether this is what step 2 says.
+fn makes(it: &ItemImpl) -> bool {
+    let last = it.trait_.as_ref().and_then(|(_, it, _)| it.segments.last());
+    last.is_some_and(|it| it.ident == "TryFrom" || it.ident == "Deserialize")
+}
+
+/// The type that this is about.
+fn name_of(it: &ItemImpl) -> Option<&Ident> {
+    match &*it.self_ty {
+        Type::Path(it) => it.path.get_ident(),
+        _ => None,
     }
 }
 
@@ -98,19 +81,7 @@ fn body_of<'a>(it: &'a mut ItemImpl, name: &str) -> Option<&'a mut syn::Block> {
     })
 }
 
-/// Makes of a `String` what `TryFrom<String>` makes, instead of `FromStr`.
-struct IntoSelf;
-
-impl VisitMut for IntoSelf {
-    fn visit_expr_method_call_mut(&mut self, call: &mut ExprMethodCall) {
-        visit_mut::visit_expr_method_call_mut(self, call);
-        if call.method == "parse" {
-            call.method = quote::format_ident!("try_into");
-        }
-    }
-}
-
-/// Step 4.
+/// Step 3.
 struct FewCounts;
 
 impl VisitMut for FewCounts {

@@ -12,9 +12,10 @@ use super::{bodies, paths};
 
 /// What client and server share by copying, so that the client depends on nothing of ours. In this package they are links
 /// to the files of the runtime, which `cargo package` follows.
-const SHARED: [(&str, &str); 3] = [
+const SHARED: [(&str, &str); 4] = [
     ("decimal.rs", include_str!("../client/decimal.rs")),
     ("field.rs", include_str!("../client/field.rs")),
+    ("newtype.rs", include_str!("../client/newtype.rs")),
     ("time.rs", include_str!("../client/time.rs")),
 ];
 
@@ -34,12 +35,17 @@ const FORM: (&str, &str) = ("form.rs", include_str!("../client/form.rs"));
 const PATH: (&str, &str) = ("path.rs", include_str!("../client/path.rs"));
 
 /// What the modules of documents find in the one around them, of each file beside it.
-const USED: [(&str, &str); 7] = [
+const USED: [(&str, &str); 8] = [
     ("any", "pub use any::Any;"),
     ("any", "#[doc(hidden)]\npub use any::present;"),
     ("choice", "use choice::none_of;"),
     ("decimal", "pub use decimal::{Decimal, DecimalError};"),
     ("field", "pub use field::Field;"),
+    (
+        "newtype",
+        "#[allow(unused_imports)] // Not every document has use for each.\n\
+         use newtype::{impl_checked_text, impl_conversions, impl_number, impl_text};",
+    ),
     (
         "object",
         "#[doc(hidden)]\npub use object::{Members, Object, object};",
@@ -120,13 +126,16 @@ pub(crate) fn modules(
 }
 
 /// The text of a shared file for a crate of which nothing is known. Its examples are tested where they come from: here
-/// nobody knows the path that they would have to name.
+/// nobody knows the path that they would have to name. Its macros are for the modules of this crate alone.
 fn copied(text: &str) -> String {
     let (mut copy, mut in_example, mut lines) = (String::new(), false, text.lines().peekable());
     while let Some(line) = lines.next() {
         let comment = line.trim_start();
         if comment.starts_with("#[doc = concat!(\"use \", env!(\"CARGO_CRATE_NAME\")") {
             lines.next_if(|next| next.trim() == "///");
+            continue;
+        }
+        if line == "#[macro_export]" {
             continue;
         }
         copy.push_str(line);

@@ -11,19 +11,19 @@ use super::scalars::{conversions, shown_as_inner};
 /// The type of a text of this format, if it is one that [`super::prepare::is_own`].
 pub(super) fn own(ident: &Ident, doc: &str, format: Option<Format>, shared: &Path) -> TokenStream {
     match format {
-        Some(Format::Uuid) => uuid(ident, doc),
+        Some(Format::Uuid) => uuid(ident, doc, shared),
         Some(Format::DateTime) => date_time(ident, doc, shared),
-        Some(Format::Date) => date(ident, doc),
-        Some(Format::Ip) => address(ident, doc, &quote!(::std::net::IpAddr)),
-        Some(Format::Ipv4) => address(ident, doc, &quote!(::std::net::Ipv4Addr)),
-        Some(Format::Ipv6) => address(ident, doc, &quote!(::std::net::Ipv6Addr)),
+        Some(Format::Date) => date(ident, doc, shared),
+        Some(Format::Ip) => address(ident, doc, &quote!(::std::net::IpAddr), shared),
+        Some(Format::Ipv4) => address(ident, doc, &quote!(::std::net::Ipv4Addr), shared),
+        Some(Format::Ipv6) => address(ident, doc, &quote!(::std::net::Ipv6Addr), shared),
         // typify makes these.
         None | Some(Format::Password | Format::Uri) => TokenStream::new(),
     }
 }
 
 /// A UUID in its usual form. `uuid` would read three others, which no schema lets pass.
-fn uuid(ident: &Ident, doc: &str) -> TokenStream {
+fn uuid(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
     let inner = quote!(::uuid::Uuid);
     let reading = quote! {
         match ::uuid::Uuid::try_parse(value) {
@@ -31,7 +31,7 @@ fn uuid(ident: &Ident, doc: &str) -> TokenStream {
             _ => Err(format!("{value:?} is not a UUID").into()),
         }
     };
-    let (text, shown) = (text(ident, &inner, &reading), shown_as_inner(ident));
+    let (text, shown) = (text(ident, &inner, &reading, shared), shown_as_inner(ident));
     quote! {
         #shown
         #[doc = #doc]
@@ -43,7 +43,7 @@ fn uuid(ident: &Ident, doc: &str) -> TokenStream {
 
 /// A full date of RFC 3339. chrono would read months and days of one digit, and years of five. It is written
 /// without the help of chrono's own feature for it.
-fn date(ident: &Ident, doc: &str) -> TokenStream {
+fn date(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
     let inner = quote!(::chrono::NaiveDate);
     let reading = quote! {
         match value.parse::<::chrono::NaiveDate>() {
@@ -51,7 +51,7 @@ fn date(ident: &Ident, doc: &str) -> TokenStream {
             _ => Err(format!("{value:?} is not a date, like 2026-11-20").into()),
         }
     };
-    let (text, shown) = (text(ident, &inner, &reading), shown_as_inner(ident));
+    let (text, shown) = (text(ident, &inner, &reading, shared), shown_as_inner(ident));
     quote! {
         #shown
         #[doc = #doc]
@@ -69,14 +69,14 @@ fn date(ident: &Ident, doc: &str) -> TokenStream {
 }
 
 /// An address of the internet.
-fn address(ident: &Ident, doc: &str, inner: &TokenStream) -> TokenStream {
+fn address(ident: &Ident, doc: &str, inner: &TokenStream, shared: &Path) -> TokenStream {
     let reading = quote! {
         match value.parse::<#inner>() {
             Ok(address) => Ok(Self(address)),
             Err(error) => Err(format!("{value:?}: {error}").into()),
         }
     };
-    let (text, shown) = (text(ident, inner, &reading), shown_as_inner(ident));
+    let (text, shown) = (text(ident, inner, &reading, shared), shown_as_inner(ident));
     quote! {
         #shown
         #[doc = #doc]
@@ -88,8 +88,8 @@ fn address(ident: &Ident, doc: &str, inner: &TokenStream) -> TokenStream {
 
 /// The struct of a type that is written as a text of one form, and how it is read: `reading` makes it, or an
 /// error, of `value`.
-fn text(ident: &Ident, inner: &TokenStream, reading: &TokenStream) -> TokenStream {
-    let (conversions, deserialized) = (conversions(ident, inner), reading_text(ident));
+fn text(ident: &Ident, inner: &TokenStream, reading: &TokenStream, shared: &Path) -> TokenStream {
+    let (conversions, deserialized) = (conversions(ident, inner, shared), reading_text(ident));
     quote! {
         pub struct #ident(pub #inner);
 
@@ -115,7 +115,7 @@ fn text(ident: &Ident, inner: &TokenStream, reading: &TokenStream) -> TokenStrea
 /// so that all times of an API look alike.
 fn date_time(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
     let inner = quote!(::chrono::DateTime<::chrono::Utc>);
-    let conversions = conversions(ident, &inner);
+    let conversions = conversions(ident, &inner, shared);
     let reading = reading_text(ident);
     quote! {
         #[doc = #doc]

@@ -114,8 +114,8 @@ impl VisitMut for Mender<'_> {
                 .collect();
             items.extend(hidden);
             values::put_back(items, self.document);
-            checked::strings(items);
             let shared = self.shared.path(self.modules.len());
+            checked::strings(items, &shared);
             strings::convenient(items, &shared);
             match self.shared {
                 Shared::Parent => {

@@ -20,7 +20,7 @@ pub(super) fn own(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
     let doc = super::prepare::described(schema).unwrap_or_else(|| format!("`{name}`"));
     match &schema.kind {
-        Kind::Integer { width, bounds } => integer(&ident, &doc, *width, bounds),
+        Kind::Integer { width, bounds } => integer(&ident, &doc, *width, bounds, shared),
         Kind::Number { bounds } => number(&ident, &doc, bounds, shared),
         Kind::String(text) => formats::own(&ident, &doc, text.format, shared),
         // Nothing else is emitted here.
@@ -78,7 +78,7 @@ pub(super) fn shown_as_inner(ident: &Ident) -> TokenStream {
     }
 }
 
-fn integer(ident: &Ident, doc: &str, width: Width, bounds: &Bounds) -> TokenStream {
+fn integer(ident: &Ident, doc: &str, width: Width, bounds: &Bounds, shared: &Path) -> TokenStream {
     let inner = format_ident!("{}", width.rust());
     let inner = quote!(#inner);
     let literal = |bound: &Bound| {
@@ -93,7 +93,7 @@ fn integer(ident: &Ident, doc: &str, width: Width, bounds: &Bounds) -> TokenStre
         .filter(|other| *other != inner.to_string())
         .map(|other| format_ident!("{other}"))
         .collect();
-    let common = common(ident, &inner);
+    let common = common(ident, &inner, &others, shared);
     quote! {
         #[doc = #doc]
         #[derive(::serde::Serialize, Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -109,18 +109,6 @@ fn integer(ident: &Ident, doc: &str, width: Width, bounds: &Bounds) -> TokenStre
                 Ok(Self(value))
             }
         }
-        #(
-            impl ::std::convert::TryFrom<#others> for #ident {
-                type Error = self::error::ConversionError;
-                fn try_from(
-                    value: #others,
-                ) -> ::std::result::Result<Self, self::error::ConversionError> {
-                    let value = <#inner>::try_from(value)
-                        .map_err(|_| format!("{value} does not fit"))?;
-                    Self::try_from(value)
-                }
-            }
-        )*
         #common
     }
 }
@@ -149,7 +137,7 @@ fn number(ident: &Ident, doc: &str, bounds: &Bounds, shared: &Path) -> TokenStre
         })
     });
     let others = ["i32", "i64", "u32", "u64"].map(|other| format_ident!("{other}"));
-    let common = common(ident, &inner);
+    let common = common(ident, &inner, &others, shared);
     quote! {
         #[doc = #doc]
         #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -165,16 +153,6 @@ fn number(ident: &Ident, doc: &str, bounds: &Bounds, shared: &Path) -> TokenStre
                 Ok(Self(value))
             }
         }
-        #(
-            impl ::std::convert::TryFrom<#others> for #ident {
-                type Error = self::error::ConversionError;
-                fn try_from(
-                    value: #others,
-                ) -> ::std::result::Result<Self, self::error::ConversionError> {
-                    Self::try_from(<#inner>::from(value))
-                }
-            }
-        )*
         #common
     }
 }
@@ -218,63 +196,16 @@ fn checks(bounds: &Bounds, literal: impl Fn(&Bound) -> TokenStream) -> TokenStre
     quote!(#minimum #maximum)
 }
 
-/// What every newtype has that is made by `TryFrom` of what is inside.
-fn common(ident: &Ident, inner: &TokenStream) -> TokenStream {
-    let conversions = conversions(ident, inner);
-    let shown = shown_as_inner(ident);
+/// What every newtype over a number has besides `TryFrom` that number.
+fn common(ident: &Ident, inner: &TokenStream, others: &[Ident], shared: &Path) -> TokenStream {
+    let conversions = conversions(ident, inner, shared);
     quote! {
-        #shown
-        impl ::std::str::FromStr for #ident {
-            type Err = self::error::ConversionError;
-            fn from_str(
-                value: &str,
-            ) -> ::std::result::Result<Self, self::error::ConversionError> {
-                let value: #inner = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-                Self::try_from(value)
-            }
-        }
-        impl<'de> ::serde::Deserialize<'de> for #ident {
-            fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-            where
-                D: ::serde::Deserializer<'de>,
-            {
-                let value: #inner = ::serde::Deserialize::deserialize(deserializer)?;
-                Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-            }
-        }
+        #shared::impl_number!(#ident(#inner) from #(#others)*);
         #conversions
     }
 }
 
 /// To what is inside, and from text.
-pub(super) fn conversions(ident: &Ident, inner: &TokenStream) -> TokenStream {
-    quote! {
-        impl ::std::ops::Deref for #ident {
-            type Target = #inner;
-            fn deref(&self) -> &#inner {
-                &self.0
-            }
-        }
-        impl ::std::convert::From<#ident> for #inner {
-            fn from(value: #ident) -> Self {
-                value.0
-            }
-        }
-        impl ::std::convert::TryFrom<&str> for #ident {
-            type Error = self::error::ConversionError;
-            fn try_from(
-                value: &str,
-            ) -> ::std::result::Result<Self, self::error::ConversionError> {
-                value.parse()
-            }
-        }
-        impl ::std::convert::TryFrom<::std::string::String> for #ident {
-            type Error = self::error::ConversionError;
-            fn try_from(
-                value: ::std::string::String,
-            ) -> ::std::result::Result<Self, self::error::ConversionError> {
-                value.parse()
-            }
-        }
-    }
+pub(super) fn conversions(ident: &Ident, inner: &TokenStream, shared: &Path) -> TokenStream {
+    quote!(#shared::impl_conversions!(#ident(#inner));)
 }

@@ -28,39 +28,15 @@ fn implementation(document: &Document, name: &str, schema: &Schema) -> TokenStre
     let mut references = Vec::new();
     collect(document, schema, &mut references);
     written(document, &schema.json, &mut references);
-    let inline = schema.is_made.then(|| {
-        quote! {
-            fn is_referenceable() -> bool {
-                false
-            }
-        }
-    });
     let references = references
         .iter()
         .map(|name| format_ident!("{}", names::of_type(name)));
-    let generator = if references.len() == 0 {
-        format_ident!("_generator")
-    } else {
-        format_ident!("generator")
-    };
     let json = in_dialect(&schema.json).to_string();
+    let is_referenceable = !schema.is_made;
     quote! {
-        impl ::schemars::JsonSchema for types::#ident {
-            #inline
-            fn schema_name() -> ::std::string::String {
-                #name.to_owned()
-            }
-            fn schema_id() -> ::std::borrow::Cow<'static, str> {
-                // Another document may have a component of this name.
-                concat!(module_path!(), "::", #name).into()
-            }
-            fn json_schema(
-                #generator: &mut ::schemars::r#gen::SchemaGenerator,
-            ) -> ::schemars::schema::Schema {
-                #(let _ = #generator.subschema_for::<types::#references>();)*
-                ::openapi_dropshot_runtime::document_schema(#json)
-            }
-        }
+        ::openapi_dropshot_runtime::impl_schema!(
+            types::#ident, #name, #is_referenceable, #json, [#(types::#references),*]
+        );
     }
 }
 

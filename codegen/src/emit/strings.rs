@@ -1,26 +1,26 @@
 //! What a Rust program expects of a text, for every newtype over a string and every enumeration.
 //!
-//! 1. A newtype is a `str` to whoever only reads it: it derefs to one, borrows as one and compares with
-//!    one, from either side. (typify stops at `Deref` to `String`.) Its `Hash`, `Eq` and `Ord` are derived
-//!    from the string inside, which `Borrow<str>` asks for.
+//! 1. A newtype is a `str` to whoever only reads it (`impl_text!` of what is shared). typify stops at `Deref` to
+//!    `String`.
 //! 2. One without limits is made of a `&str`, too, like those that have some.
 //! 3. An enumeration lists its values, and gives the text of each.
 //! 4. An enumeration that refuses a text says which, and what there is: typify says "invalid value".
 
 use std::collections::HashSet;
 
-use quote::quote;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Arm, Expr, Fields, ImplItem, Item, ItemEnum, ItemImpl, ItemStruct, Path, Type};
-use syn::{parse_quote, parse2};
+use syn::{
+    Arm, Expr, Fields, ImplItem, Item, ItemEnum, ItemImpl, ItemStruct, Path, Type, parse_quote,
+};
 
 /// Mends the types of a module. `shared` is the path of what both sides share, as seen from there.
 pub(super) fn convenient(items: &mut Vec<Item>, shared: &Path) {
     let mut added = Vec::new();
     let of_texts = implementors(items, "FromStr");
+    items.retain(|item| !matches!(item, Item::Impl(it) if derefs_to_string(it)));
     for item in items.iter() {
         match item {
-            Item::Struct(it) if is_newtype(it) => added.extend(like_a_string(it)),
+            Item::Struct(it) if is_newtype(it) => added.extend(like_a_string(it, shared)),
             Item::Enum(it) if is_of_texts(it, &of_texts) => added.push(listed(it)),
             _ => {}
         }
@@ -31,7 +31,6 @@ pub(super) fn convenient(items: &mut Vec<Item>, shared: &Path) {
     };
     for item in items.iter_mut() {
         if let Item::Impl(it) = item {
-            deref_to_str(it);
             refusal.visit_item_impl_mut(it);
         }
     }
@@ -80,14 +79,14 @@ fn implements(item: &ItemImpl, name: &str) -> bool {
 }
 
 /// Steps 1 and 2.
-fn like_a_string(item: &ItemStruct) -> Vec<Item> {
+fn like_a_string(item: &ItemStruct, shared: &Path) -> Vec<Item> {
     let name = &item.ident;
     let is_unlimited = item
         .fields
         .iter()
         .any(|it| matches!(it.vis, syn::Visibility::Public(_)));
     let from_text = is_unlimited.then(|| {
-        quote! {
+        parse_quote! {
             impl ::std::convert::From<&str> for #name {
                 fn from(value: &str) -> Self {
                     Self(value.to_owned())
@@ -95,58 +94,14 @@ fn like_a_string(item: &ItemStruct) -> Vec<Item> {
             }
         }
     });
-    let others = [quote!(str), quote!(&str), quote!(::std::string::String)];
-    let tokens = quote! {
-        #from_text
-        impl #name {
-            /// The text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-        impl ::std::convert::AsRef<str> for #name {
-            fn as_ref(&self) -> &str {
-                &self.0
-            }
-        }
-        impl ::std::borrow::Borrow<str> for #name {
-            fn borrow(&self) -> &str {
-                &self.0
-            }
-        }
-        #(
-            impl ::std::cmp::PartialEq<#others> for #name {
-                fn eq(&self, other: &#others) -> bool {
-                    let other: &str = other.as_ref();
-                    self.0 == other
-                }
-            }
-            impl ::std::cmp::PartialEq<#name> for #others {
-                fn eq(&self, other: &#name) -> bool {
-                    other == self
-                }
-            }
-        )*
-    };
-    // What is quoted above are items.
-    parse2::<syn::File>(tokens).map_or_else(|_| Vec::new(), |file| file.items)
+    let text = parse_quote!(#shared::impl_text!(#name););
+    from_text.into_iter().chain([text]).collect()
 }
 
-/// Step 1, for what typify has already.
-fn deref_to_str(item: &mut ItemImpl) {
-    let is_to_string =
-        |it: &ImplItem| matches!(it, ImplItem::Type(target) if is_string(&target.ty));
-    if implements(item, "Deref") && item.items.iter().any(is_to_string) {
-        let name = &item.self_ty;
-        *item = parse_quote! {
-            impl ::std::ops::Deref for #name {
-                type Target = str;
-                fn deref(&self) -> &str {
-                    &self.0
-                }
-            }
-        };
-    }
+/// What typify says where step 1 says more.
+fn derefs_to_string(item: &ItemImpl) -> bool {
+    let is_string = |it: &ImplItem| matches!(it, ImplItem::Type(target) if is_string(&target.ty));
+    implements(item, "Deref") && item.items.iter().any(is_string)
 }
 
 /// Step 3.

@@ -282,7 +282,7 @@ pub(super) fn check_module(reader: &Reader<'_>, module: &str) {
         reader,
         "module",
         &[
-            "any", "choice", "decimal", "field", "form", "object", "path", "time",
+            "any", "choice", "decimal", "field", "form", "newtype", "object", "path", "time",
         ],
     );
     scope.add(module, value, &Pointer::default());

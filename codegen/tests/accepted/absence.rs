@@ -265,24 +265,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Text(::std::string::String);
-    impl ::std::ops::Deref for Text {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Text> for ::std::string::String {
         fn from(value: Text) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Text {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Text {
@@ -295,35 +280,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Text {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Text {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Text {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(Text);
     /// Error types.
     pub mod error {
         /// Error from a `TryFrom` or `FromStr` implementation.
@@ -401,33 +358,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for NoteId {
-        type Target = ::uuid::Uuid;
-        fn deref(&self) -> &::uuid::Uuid {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<NoteId> for ::uuid::Uuid {
-        fn from(value: NoteId) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for NoteId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NoteId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(NoteId(::uuid::Uuid));
     /// `Moment`
     #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     pub struct Moment(pub ::chrono::DateTime<::chrono::Utc>);
@@ -485,33 +416,9 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for Moment {
-        type Target = ::chrono::DateTime<::chrono::Utc>;
-        fn deref(&self) -> &::chrono::DateTime<::chrono::Utc> {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Moment> for ::chrono::DateTime<::chrono::Utc> {
-        fn from(value: Moment) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Moment {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Moment {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(
+        Moment(::chrono::DateTime < ::chrono::Utc >)
+    );
     impl ::std::fmt::Display for Text {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -528,183 +435,41 @@ pub mod types {
             }
         }
     }
-    impl Text {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Text {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Text {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Text {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Text> for str {
-        fn eq(&self, other: &Text) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Text {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Text> for &str {
-        fn eq(&self, other: &Text) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Text {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Text> for ::std::string::String {
-        fn eq(&self, other: &Text) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(Text);
 }
-impl ::schemars::JsonSchema for types::NoteId {
-    fn schema_name() -> ::std::string::String {
-        "NoteId".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NoteId").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"uuid\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Text {
-    fn schema_name() -> ::std::string::String {
-        "Text".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Text").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":5}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Color {
-    fn schema_name() -> ::std::string::String {
-        "Color".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Color").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"nullable\":true,\"enum\":[\"red\",\"dark-blue\",null]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Place {
-    fn schema_name() -> ::std::string::String {
-        "Place".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Place").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"nullable\":true,\"required\":[\"city\"],\"properties\":{\"city\":{\"type\":\"string\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Moment {
-    fn schema_name() -> ::std::string::String {
-        "Moment".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Moment").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"date-time\",\"nullable\":true}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NoteChange {
-    fn schema_name() -> ::std::string::String {
-        "NoteChange".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NoteChange").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Text>();
-        let _ = generator.subschema_for::<types::Color>();
-        let _ = generator.subschema_for::<types::Place>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Everything is optional.\",\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"text\":{\"$ref\":\"#/components/schemas/Text\"},\"color\":{\"$ref\":\"#/components/schemas/Color\"},\"place\":{\"$ref\":\"#/components/schemas/Place\"},\"weight\":{\"type\":\"number\",\"nullable\":true},\"labels\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"links\":{\"type\":\"array\",\"nullable\":true,\"items\":{\"type\":\"string\",\"nullable\":true}}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Note {
-    fn schema_name() -> ::std::string::String {
-        "Note".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Note").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Text>();
-        let _ = generator.subschema_for::<types::Color>();
-        let _ = generator.subschema_for::<types::Place>();
-        let _ = generator.subschema_for::<types::Moment>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Everything is required.\",\"type\":\"object\",\"required\":[\"text\",\"color\",\"place\",\"weight\",\"labels\",\"links\",\"changedAt\"],\"properties\":{\"text\":{\"$ref\":\"#/components/schemas/Text\"},\"color\":{\"$ref\":\"#/components/schemas/Color\"},\"place\":{\"$ref\":\"#/components/schemas/Place\"},\"weight\":{\"type\":\"number\",\"nullable\":true},\"labels\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"links\":{\"type\":\"array\",\"nullable\":true,\"items\":{\"type\":\"string\",\"nullable\":true}},\"changedAt\":{\"$ref\":\"#/components/schemas/Moment\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Failure {
-    fn schema_name() -> ::std::string::String {
-        "Failure".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Failure").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"why\":{\"type\":\"string\"}}}",
-        )
-    }
-}
+::openapi_dropshot_runtime::impl_schema!(
+    types::NoteId, "NoteId", true, "{\"type\":\"string\",\"format\":\"uuid\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Text, "Text", true, "{\"type\":\"string\",\"maxLength\":5}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Color, "Color", true,
+    "{\"type\":\"string\",\"nullable\":true,\"enum\":[\"red\",\"dark-blue\",null]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Place, "Place", true,
+    "{\"type\":\"object\",\"nullable\":true,\"required\":[\"city\"],\"properties\":{\"city\":{\"type\":\"string\"}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Moment, "Moment", true,
+    "{\"type\":\"string\",\"format\":\"date-time\",\"nullable\":true}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NoteChange, "NoteChange", true,
+    "{\"description\":\"Everything is optional.\",\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"text\":{\"$ref\":\"#/components/schemas/Text\"},\"color\":{\"$ref\":\"#/components/schemas/Color\"},\"place\":{\"$ref\":\"#/components/schemas/Place\"},\"weight\":{\"type\":\"number\",\"nullable\":true},\"labels\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"links\":{\"type\":\"array\",\"nullable\":true,\"items\":{\"type\":\"string\",\"nullable\":true}}}}",
+    [types::Text, types::Color, types::Place]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Note, "Note", true,
+    "{\"description\":\"Everything is required.\",\"type\":\"object\",\"required\":[\"text\",\"color\",\"place\",\"weight\",\"labels\",\"links\",\"changedAt\"],\"properties\":{\"text\":{\"$ref\":\"#/components/schemas/Text\"},\"color\":{\"$ref\":\"#/components/schemas/Color\"},\"place\":{\"$ref\":\"#/components/schemas/Place\"},\"weight\":{\"type\":\"number\",\"nullable\":true},\"labels\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"links\":{\"type\":\"array\",\"nullable\":true,\"items\":{\"type\":\"string\",\"nullable\":true}},\"changedAt\":{\"$ref\":\"#/components/schemas/Moment\"}}}",
+    [types::Text, types::Color, types::Place, types::Moment]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Failure, "Failure", true,
+    "{\"type\":\"object\",\"properties\":{\"why\":{\"type\":\"string\"}}}", []
+);
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {

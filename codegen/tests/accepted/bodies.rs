@@ -7,24 +7,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct AddNoteBody(::std::string::String);
-    impl ::std::ops::Deref for AddNoteBody {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<AddNoteBody> for ::std::string::String {
         fn from(value: AddNoteBody) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for AddNoteBody {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl AddNoteBody {
@@ -40,35 +25,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for AddNoteBody {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for AddNoteBody {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for AddNoteBody {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(AddNoteBody);
     /// `AddNoteResponse`
     #[derive(
         ::serde::Deserialize,
@@ -83,12 +40,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct AddNoteResponse(pub ::std::string::String);
-    impl ::std::ops::Deref for AddNoteResponse {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<AddNoteResponse> for ::std::string::String {
         fn from(value: AddNoteResponse) -> Self {
             value.0
@@ -208,24 +159,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct FormName(::std::string::String);
-    impl ::std::ops::Deref for FormName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<FormName> for ::std::string::String {
         fn from(value: FormName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for FormName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl FormName {
@@ -238,57 +174,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for FormName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for FormName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for FormName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(FormName);
     /// `GetFileName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct GetFileName(::std::string::String);
-    impl ::std::ops::Deref for GetFileName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<GetFileName> for ::std::string::String {
         fn from(value: GetFileName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for GetFileName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl GetFileName {
@@ -301,35 +194,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for GetFileName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for GetFileName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for GetFileName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(GetFileName);
     /// `MaybeReason`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct MaybeReason {
@@ -373,12 +238,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct OneOrNoneString(pub ::std::string::String);
-    impl ::std::ops::Deref for OneOrNoneString {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<OneOrNoneString> for ::std::string::String {
         fn from(value: OneOrNoneString) -> Self {
             value.0
@@ -532,425 +391,64 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    impl AddNoteBody {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for AddNoteBody {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for AddNoteBody {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for AddNoteBody {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteBody> for str {
-        fn eq(&self, other: &AddNoteBody) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for AddNoteBody {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteBody> for &str {
-        fn eq(&self, other: &AddNoteBody) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for AddNoteBody {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteBody> for ::std::string::String {
-        fn eq(&self, other: &AddNoteBody) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(AddNoteBody);
     impl ::std::convert::From<&str> for AddNoteResponse {
         fn from(value: &str) -> Self {
             Self(value.to_owned())
         }
     }
-    impl AddNoteResponse {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for AddNoteResponse {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for AddNoteResponse {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for AddNoteResponse {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteResponse> for str {
-        fn eq(&self, other: &AddNoteResponse) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for AddNoteResponse {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteResponse> for &str {
-        fn eq(&self, other: &AddNoteResponse) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for AddNoteResponse {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteResponse> for ::std::string::String {
-        fn eq(&self, other: &AddNoteResponse) -> bool {
-            other == self
-        }
-    }
-    impl FormName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for FormName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for FormName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for FormName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<FormName> for str {
-        fn eq(&self, other: &FormName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for FormName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<FormName> for &str {
-        fn eq(&self, other: &FormName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for FormName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<FormName> for ::std::string::String {
-        fn eq(&self, other: &FormName) -> bool {
-            other == self
-        }
-    }
-    impl GetFileName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for GetFileName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for GetFileName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for GetFileName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetFileName> for str {
-        fn eq(&self, other: &GetFileName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for GetFileName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetFileName> for &str {
-        fn eq(&self, other: &GetFileName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for GetFileName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetFileName> for ::std::string::String {
-        fn eq(&self, other: &GetFileName) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(AddNoteResponse);
+    ::openapi_dropshot_runtime::impl_text!(FormName);
+    ::openapi_dropshot_runtime::impl_text!(GetFileName);
     impl ::std::convert::From<&str> for OneOrNoneString {
         fn from(value: &str) -> Self {
             Self(value.to_owned())
         }
     }
-    impl OneOrNoneString {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for OneOrNoneString {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for OneOrNoneString {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for OneOrNoneString {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<OneOrNoneString> for str {
-        fn eq(&self, other: &OneOrNoneString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for OneOrNoneString {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<OneOrNoneString> for &str {
-        fn eq(&self, other: &OneOrNoneString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for OneOrNoneString {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<OneOrNoneString> for ::std::string::String {
-        fn eq(&self, other: &OneOrNoneString) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(OneOrNoneString);
 }
-impl ::schemars::JsonSchema for types::MaybeReason {
-    fn schema_name() -> ::std::string::String {
-        "MaybeReason".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "MaybeReason").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"nullable\":true,\"properties\":{\"why\":{\"type\":\"string\"}},\"required\":[\"why\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::OneOrNone {
-    fn schema_name() -> ::std::string::String {
-        "OneOrNone".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "OneOrNone").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::MaybeReason>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"anyOf\":[{\"$ref\":\"#/components/schemas/MaybeReason\"},{\"type\":\"string\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Reason {
-    fn schema_name() -> ::std::string::String {
-        "Reason".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Reason").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"why\":{\"type\":\"string\"}},\"required\":[\"why\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Form {
-    fn schema_name() -> ::std::string::String {
-        "Form".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Form").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Reason>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":5},\"count\":{\"type\":\"integer\",\"format\":\"int32\"},\"urgent\":{\"type\":\"boolean\"},\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"format\":\"int32\"}}},\"reason\":{\"$ref\":\"#/components/schemas/Reason\"},\"any\":{}},\"required\":[\"name\",\"count\",\"tags\"],\"additionalProperties\":false}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Failure {
-    fn schema_name() -> ::std::string::String {
-        "Failure".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Failure").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\"}},\"required\":[\"message\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::OneOrNoneString {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "OneOrNoneString".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "OneOrNoneString").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"string\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::FormName {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "FormName".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "FormName").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":5}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::GetFileName {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "GetFileName".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "GetFileName").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":20}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AddNoteBody {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AddNoteBody".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AddNoteBody").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"minLength\":2,\"maxLength\":5}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AddNoteResponse {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AddNoteResponse".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AddNoteResponse").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"string\"}")
-    }
-}
+::openapi_dropshot_runtime::impl_schema!(
+    types::MaybeReason, "MaybeReason", true,
+    "{\"type\":\"object\",\"nullable\":true,\"properties\":{\"why\":{\"type\":\"string\"}},\"required\":[\"why\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::OneOrNone, "OneOrNone", true,
+    "{\"anyOf\":[{\"$ref\":\"#/components/schemas/MaybeReason\"},{\"type\":\"string\"}]}",
+    [types::MaybeReason]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Reason, "Reason", true,
+    "{\"type\":\"object\",\"properties\":{\"why\":{\"type\":\"string\"}},\"required\":[\"why\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Form, "Form", true,
+    "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":5},\"count\":{\"type\":\"integer\",\"format\":\"int32\"},\"urgent\":{\"type\":\"boolean\"},\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"format\":\"int32\"}}},\"reason\":{\"$ref\":\"#/components/schemas/Reason\"},\"any\":{}},\"required\":[\"name\",\"count\",\"tags\"],\"additionalProperties\":false}",
+    [types::Reason]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Failure, "Failure", true,
+    "{\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\"}},\"required\":[\"message\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::OneOrNoneString, "OneOrNoneString", false, "{\"type\":\"string\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::FormName, "FormName", false, "{\"type\":\"string\",\"maxLength\":5}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::GetFileName, "GetFileName", false, "{\"type\":\"string\",\"maxLength\":20}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AddNoteBody, "AddNoteBody", false,
+    "{\"type\":\"string\",\"minLength\":2,\"maxLength\":5}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AddNoteResponse, "AddNoteResponse", false, "{\"type\":\"string\"}", []
+);
 impl ::openapi_dropshot_runtime::ErrorBody for types::ReasonOrNothing {
     fn component(&self) -> ::std::option::Option<&'static str> {
         match self {

@@ -885,24 +885,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct GetPetXWayString2(::std::string::String);
-    impl ::std::ops::Deref for GetPetXWayString2 {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<GetPetXWayString2> for ::std::string::String {
         fn from(value: GetPetXWayString2) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for GetPetXWayString2 {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl GetPetXWayString2 {
@@ -915,57 +900,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for GetPetXWayString2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for GetPetXWayString2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for GetPetXWayString2 {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(GetPetXWayString2);
     /// `NameOrIdName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct NameOrIdName(::std::string::String);
-    impl ::std::ops::Deref for NameOrIdName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<NameOrIdName> for ::std::string::String {
         fn from(value: NameOrIdName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for NameOrIdName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl NameOrIdName {
@@ -987,57 +929,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for NameOrIdName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NameOrIdName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for NameOrIdName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(NameOrIdName);
     /// `Net4`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Net4(::std::string::String);
-    impl ::std::ops::Deref for Net4 {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Net4> for ::std::string::String {
         fn from(value: Net4) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Net4 {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Net4 {
@@ -1056,57 +955,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Net4 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Net4 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Net4 {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(Net4);
     /// `Net6`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Net6(::std::string::String);
-    impl ::std::ops::Deref for Net6 {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Net6> for ::std::string::String {
         fn from(value: Net6) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Net6 {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Net6 {
@@ -1125,35 +981,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Net6 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Net6 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Net6 {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(Net6);
     /// `Network`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Network {
@@ -1332,24 +1160,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct NetworkEitherString2(::std::string::String);
-    impl ::std::ops::Deref for NetworkEitherString2 {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<NetworkEitherString2> for ::std::string::String {
         fn from(value: NetworkEitherString2) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for NetworkEitherString2 {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl NetworkEitherString2 {
@@ -1362,35 +1175,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for NetworkEitherString2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NetworkEitherString2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for NetworkEitherString2 {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(NetworkEitherString2);
     /// `NetworkWhenString2`
     #[derive(
         ::serde::Deserialize,
@@ -1405,12 +1190,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct NetworkWhenString2(pub ::std::string::String);
-    impl ::std::ops::Deref for NetworkWhenString2 {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<NetworkWhenString2> for ::std::string::String {
         fn from(value: NetworkWhenString2) -> Self {
             value.0
@@ -1480,24 +1259,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct NewPetName(::std::string::String);
-    impl ::std::ops::Deref for NewPetName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<NewPetName> for ::std::string::String {
         fn from(value: NewPetName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for NewPetName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl NewPetName {
@@ -1510,35 +1274,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for NewPetName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NewPetName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for NewPetName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(NewPetName);
     /// `OuterObject`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct OuterObject {
@@ -2071,24 +1807,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Word(::std::string::String);
-    impl ::std::ops::Deref for Word {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Word> for ::std::string::String {
         fn from(value: Word) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Word {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Word {
@@ -2101,35 +1822,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Word {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Word {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Word {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(Word);
     /// Error types.
     pub mod error {
         /// Error from a `TryFrom` or `FromStr` implementation.
@@ -2628,33 +2321,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for RangeV4First {
-        type Target = ::std::net::Ipv4Addr;
-        fn deref(&self) -> &::std::net::Ipv4Addr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<RangeV4First> for ::std::net::Ipv4Addr {
-        fn from(value: RangeV4First) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for RangeV4First {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for RangeV4First {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(RangeV4First(::std::net::Ipv4Addr));
     impl ::std::fmt::Display for RangeV6First {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -2700,33 +2367,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for RangeV6First {
-        type Target = ::std::net::Ipv6Addr;
-        fn deref(&self) -> &::std::net::Ipv6Addr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<RangeV6First> for ::std::net::Ipv6Addr {
-        fn from(value: RangeV6First) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for RangeV6First {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for RangeV6First {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(RangeV6First(::std::net::Ipv6Addr));
     /// `NetworkSome`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -2821,96 +2462,10 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for NetworkEitherNumber {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for NetworkEitherNumber {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i64 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for NetworkEitherNumber {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i64 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for NetworkEitherNumber {
-        type Target = i64;
-        fn deref(&self) -> &i64 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<NetworkEitherNumber> for i64 {
-        fn from(value: NetworkEitherNumber) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(
+        NetworkEitherNumber(i64) from i32 u32 u64 usize
+    );
+    ::openapi_dropshot_runtime::impl_conversions!(NetworkEitherNumber(i64));
     /// `NetworkEither`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -3038,33 +2593,9 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for NetworkWhenString {
-        type Target = ::chrono::DateTime<::chrono::Utc>;
-        fn deref(&self) -> &::chrono::DateTime<::chrono::Utc> {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<NetworkWhenString> for ::chrono::DateTime<::chrono::Utc> {
-        fn from(value: NetworkWhenString) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for NetworkWhenString {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NetworkWhenString {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(
+        NetworkWhenString(::chrono::DateTime < ::chrono::Utc >)
+    );
     /// `NetworkWhen`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -3255,33 +2786,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for NameOrIdId {
-        type Target = ::uuid::Uuid;
-        fn deref(&self) -> &::uuid::Uuid {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<NameOrIdId> for ::uuid::Uuid {
-        fn from(value: NameOrIdId) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for NameOrIdId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NameOrIdId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(NameOrIdId(::uuid::Uuid));
     impl ::std::default::Default for BankType {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -3568,202 +3073,10 @@ pub mod types {
             }
         }
     }
-    impl GetPetXWayString2 {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for GetPetXWayString2 {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for GetPetXWayString2 {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for GetPetXWayString2 {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetPetXWayString2> for str {
-        fn eq(&self, other: &GetPetXWayString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for GetPetXWayString2 {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetPetXWayString2> for &str {
-        fn eq(&self, other: &GetPetXWayString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for GetPetXWayString2 {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetPetXWayString2> for ::std::string::String {
-        fn eq(&self, other: &GetPetXWayString2) -> bool {
-            other == self
-        }
-    }
-    impl NameOrIdName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for NameOrIdName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for NameOrIdName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for NameOrIdName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NameOrIdName> for str {
-        fn eq(&self, other: &NameOrIdName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for NameOrIdName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NameOrIdName> for &str {
-        fn eq(&self, other: &NameOrIdName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for NameOrIdName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NameOrIdName> for ::std::string::String {
-        fn eq(&self, other: &NameOrIdName) -> bool {
-            other == self
-        }
-    }
-    impl Net4 {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Net4 {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Net4 {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Net4 {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net4> for str {
-        fn eq(&self, other: &Net4) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Net4 {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net4> for &str {
-        fn eq(&self, other: &Net4) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Net4 {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net4> for ::std::string::String {
-        fn eq(&self, other: &Net4) -> bool {
-            other == self
-        }
-    }
-    impl Net6 {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Net6 {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Net6 {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Net6 {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net6> for str {
-        fn eq(&self, other: &Net6) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Net6 {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net6> for &str {
-        fn eq(&self, other: &Net6) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Net6 {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net6> for ::std::string::String {
-        fn eq(&self, other: &Net6) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(GetPetXWayString2);
+    ::openapi_dropshot_runtime::impl_text!(NameOrIdName);
+    ::openapi_dropshot_runtime::impl_text!(Net4);
+    ::openapi_dropshot_runtime::impl_text!(Net6);
     impl NetworkEitherString {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Auto];
@@ -3774,158 +3087,14 @@ pub mod types {
             }
         }
     }
-    impl NetworkEitherString2 {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for NetworkEitherString2 {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for NetworkEitherString2 {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for NetworkEitherString2 {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkEitherString2> for str {
-        fn eq(&self, other: &NetworkEitherString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for NetworkEitherString2 {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkEitherString2> for &str {
-        fn eq(&self, other: &NetworkEitherString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for NetworkEitherString2 {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkEitherString2> for ::std::string::String {
-        fn eq(&self, other: &NetworkEitherString2) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(NetworkEitherString2);
     impl ::std::convert::From<&str> for NetworkWhenString2 {
         fn from(value: &str) -> Self {
             Self(value.to_owned())
         }
     }
-    impl NetworkWhenString2 {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for NetworkWhenString2 {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for NetworkWhenString2 {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for NetworkWhenString2 {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkWhenString2> for str {
-        fn eq(&self, other: &NetworkWhenString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for NetworkWhenString2 {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkWhenString2> for &str {
-        fn eq(&self, other: &NetworkWhenString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for NetworkWhenString2 {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkWhenString2> for ::std::string::String {
-        fn eq(&self, other: &NetworkWhenString2) -> bool {
-            other == self
-        }
-    }
-    impl NewPetName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for NewPetName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for NewPetName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for NewPetName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NewPetName> for str {
-        fn eq(&self, other: &NewPetName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for NewPetName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NewPetName> for &str {
-        fn eq(&self, other: &NewPetName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for NewPetName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NewPetName> for ::std::string::String {
-        fn eq(&self, other: &NewPetName) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(NetworkWhenString2);
+    ::openapi_dropshot_runtime::impl_text!(NewPetName);
     impl PersonKind {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Person];
@@ -3967,1120 +3136,283 @@ pub mod types {
             }
         }
     }
-    impl Word {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Word {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Word {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Word {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Word> for str {
-        fn eq(&self, other: &Word) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Word {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Word> for &str {
-        fn eq(&self, other: &Word) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Word {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Word> for ::std::string::String {
-        fn eq(&self, other: &Word) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(Word);
 }
-impl ::schemars::JsonSchema for types::Failure {
-    fn schema_name() -> ::std::string::String {
-        "Failure".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Failure").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"message\"],\"properties\":{\"message\":{\"type\":\"string\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NewPet {
-    fn schema_name() -> ::std::string::String {
-        "NewPet".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NewPet").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"name\"],\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":5},\"tag\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"notes\":{}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Pet {
-    fn schema_name() -> ::std::string::String {
-        "Pet".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Pet").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::NewPet>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"What is new, and more.\",\"allOf\":[{\"$ref\":\"#/components/schemas/NewPet\"},{\"type\":\"object\",\"required\":[\"id\",\"notes\"],\"properties\":{\"id\":{\"type\":\"integer\",\"format\":\"int64\"},\"kind\":{\"type\":\"string\",\"enum\":[\"cat\",\"dog\"]},\"notes\":{\"type\":\"string\"}}},{\"required\":[\"tag\"],\"type\":\"object\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Copy {
-    fn schema_name() -> ::std::string::String {
-        "Copy".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Copy").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Pet>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Pet\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Word {
-    fn schema_name() -> ::std::string::String {
-        "Word".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Word").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"allOf\":[{\"type\":\"string\",\"minLength\":2}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Event {
-    fn schema_name() -> ::std::string::String {
-        "Event".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Event").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::NewPet>();
-        let _ = generator.subschema_for::<types::Born>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Members of all, and of one.\",\"type\":\"object\",\"required\":[\"at\"],\"properties\":{\"at\":{\"type\":\"integer\"},\"by\":{\"$ref\":\"#/components/schemas/NewPet\"}},\"oneOf\":[{\"type\":\"object\",\"required\":[\"type\",\"from\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"moved\"]},\"from\":{\"type\":\"string\"}}},{\"type\":\"object\",\"required\":[\"type\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"fed\",\"groomed\"]},\"at\":{\"type\":\"integer\"}}},{\"$ref\":\"#/components/schemas/Born\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Born {
-    fn schema_name() -> ::std::string::String {
-        "Born".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Born").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"type\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"born\"]},\"weight\":{\"type\":\"number\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Choice {
-    fn schema_name() -> ::std::string::String {
-        "Choice".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Choice").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"string\"}},\"anyOf\":[{\"required\":[\"a\"],\"type\":\"object\"},{\"required\":[\"b\"],\"type\":\"object\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Network {
-    fn schema_name() -> ::std::string::String {
-        "Network".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Network").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Net>();
-        let _ = generator.subschema_for::<types::NameOrId>();
-        let _ = generator.subschema_for::<types::Range>();
-        let _ = generator.subschema_for::<types::Born>();
-        let _ = generator.subschema_for::<types::Failure>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"net\",\"which\"],\"properties\":{\"net\":{\"$ref\":\"#/components/schemas/Net\"},\"which\":{\"$ref\":\"#/components/schemas/NameOrId\"},\"range\":{\"$ref\":\"#/components/schemas/Range\"},\"some\":{\"oneOf\":[{\"type\":\"string\",\"enum\":[null]},{\"$ref\":\"#/components/schemas/Range\"}]},\"either\":{\"anyOf\":[{\"type\":\"string\",\"enum\":[\"auto\"]},{\"type\":\"string\",\"maxLength\":8},{\"type\":\"integer\"},{\"type\":\"boolean\"}]},\"when\":{\"anyOf\":[{\"type\":\"string\",\"format\":\"date-time\"},{\"type\":\"string\"}]},\"shape\":{\"type\":\"object\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Born\"},{\"$ref\":\"#/components/schemas/Failure\"}]}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Net {
-    fn schema_name() -> ::std::string::String {
-        "Net".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Net").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Net4>();
-        let _ = generator.subschema_for::<types::Net6>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"oneOf\":[{\"title\":\"v4\",\"allOf\":[{\"$ref\":\"#/components/schemas/Net4\"}]},{\"title\":\"v6\",\"allOf\":[{\"$ref\":\"#/components/schemas/Net6\"}]}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Net4 {
-    fn schema_name() -> ::std::string::String {
-        "Net4".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Net4").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"pattern\":\"^[0-9.]+/[0-9]+$\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Net6 {
-    fn schema_name() -> ::std::string::String {
-        "Net6".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Net6").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"pattern\":\"^[0-9a-f:]+/[0-9]+$\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NameOrId {
-    fn schema_name() -> ::std::string::String {
-        "NameOrId".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NameOrId").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"oneOf\":[{\"title\":\"id\",\"type\":\"string\",\"format\":\"uuid\"},{\"title\":\"name\",\"type\":\"string\",\"pattern\":\"^[a-z][a-z0-9]*$\",\"maxLength\":63}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Range {
-    fn schema_name() -> ::std::string::String {
-        "Range".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Range").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"oneOf\":[{\"title\":\"v4\",\"type\":\"object\",\"required\":[\"first\"],\"properties\":{\"first\":{\"type\":\"string\",\"format\":\"ipv4\"},\"note\":{\"type\":\"string\"}}},{\"title\":\"v6\",\"type\":\"object\",\"required\":[\"first\"],\"properties\":{\"first\":{\"type\":\"string\",\"format\":\"ipv6\"},\"note\":{\"type\":\"string\"}}},{\"title\":\"old\",\"type\":\"object\",\"required\":[\"note\"],\"properties\":{\"first\":{\"type\":\"string\",\"enum\":[\"old\"]},\"note\":{\"type\":\"string\",\"nullable\":true}}}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Outer {
-    fn schema_name() -> ::std::string::String {
-        "Outer".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Outer").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Range>();
-        let _ = generator.subschema_for::<types::Net>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Told by trial inside of what is told by trial.\",\"anyOf\":[{\"type\":\"object\",\"required\":[\"range\"],\"properties\":{\"range\":{\"$ref\":\"#/components/schemas/Range\"}}},{\"type\":\"object\",\"required\":[\"net\"],\"properties\":{\"net\":{\"$ref\":\"#/components/schemas/Net\"}}}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Account {
-    fn schema_name() -> ::std::string::String {
-        "Account".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Account").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Person>();
-        let _ = generator.subschema_for::<types::Firm>();
-        let _ = generator.subschema_for::<types::Bank>();
-        let _ = generator.subschema_for::<types::Wallet>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Discriminators that are not required, and that have no mapping.\",\"type\":\"object\",\"required\":[\"holder\",\"owner\"],\"properties\":{\"holder\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Bank\"},{\"$ref\":\"#/components/schemas/Wallet\"}],\"discriminator\":{\"propertyName\":\"type\",\"mapping\":{\"bank\":\"#/components/schemas/Bank\",\"wallet\":\"Wallet\"}}},\"owner\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Person\"},{\"$ref\":\"#/components/schemas/Firm\"}],\"discriminator\":{\"propertyName\":\"kind\"}},\"id\":{\"type\":\"string\",\"readOnly\":true}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Bank {
-    fn schema_name() -> ::std::string::String {
-        "Bank".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Bank").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"bank\"],\"default\":\"bank\"},\"code\":{\"type\":\"string\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Wallet {
-    fn schema_name() -> ::std::string::String {
-        "Wallet".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Wallet").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"wallet\"]}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Person {
-    fn schema_name() -> ::std::string::String {
-        "Person".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Person").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"Person\"]}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Firm {
-    fn schema_name() -> ::std::string::String {
-        "Firm".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Firm").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"firm\",\"guild\"]},\"secret\":{\"type\":\"string\",\"writeOnly\":true}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NewPetName {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NewPetName".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NewPetName").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":5}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::PetKind {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PetKind".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PetKind").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"cat\",\"dog\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::EventMovedType {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "EventMovedType".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "EventMovedType").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"moved\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::EventMoved {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "EventMoved".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "EventMoved").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::NewPet>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"allOf\":[{\"type\":\"object\",\"required\":[\"type\",\"from\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"moved\"]},\"from\":{\"type\":\"string\"}}}],\"of\":\"Event\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::EventFedType {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "EventFedType".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "EventFedType").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"fed\",\"groomed\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::EventFed {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "EventFed".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "EventFed").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::NewPet>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"allOf\":[{\"type\":\"object\",\"required\":[\"type\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"fed\",\"groomed\"]},\"at\":{\"type\":\"integer\"}}}],\"of\":\"Event\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::BornType {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "BornType".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "BornType").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"born\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::EventBorn {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "EventBorn".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "EventBorn").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::NewPet>();
-        let _ = generator.subschema_for::<types::Born>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"allOf\":[{\"$ref\":\"#/components/schemas/Born\"}],\"of\":\"Event\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ChoiceValue {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ChoiceValue".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ChoiceValue").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"allOf\":[{\"required\":[\"a\"],\"type\":\"object\"}],\"of\":\"Choice\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ChoiceValue2 {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ChoiceValue2".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ChoiceValue2").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"allOf\":[{\"required\":[\"b\"],\"type\":\"object\"}],\"of\":\"Choice\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RangeV4First {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RangeV4First".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RangeV4First").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"ipv4\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RangeV4 {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RangeV4".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RangeV4").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"title\":\"v4\",\"type\":\"object\",\"required\":[\"first\"],\"properties\":{\"first\":{\"type\":\"string\",\"format\":\"ipv4\"},\"note\":{\"type\":\"string\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RangeV6First {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RangeV6First".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RangeV6First").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"ipv6\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RangeV6 {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RangeV6".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RangeV6").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"title\":\"v6\",\"type\":\"object\",\"required\":[\"first\"],\"properties\":{\"first\":{\"type\":\"string\",\"format\":\"ipv6\"},\"note\":{\"type\":\"string\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RangeOldFirst {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RangeOldFirst".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RangeOldFirst").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"old\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RangeOld {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RangeOld".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RangeOld").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"title\":\"old\",\"type\":\"object\",\"required\":[\"note\"],\"properties\":{\"first\":{\"type\":\"string\",\"enum\":[\"old\"]},\"note\":{\"type\":\"string\",\"nullable\":true}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NetworkSome {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NetworkSome".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NetworkSome").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Range>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"oneOf\":[{\"type\":\"string\",\"enum\":[null]},{\"$ref\":\"#/components/schemas/Range\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NetworkEitherString {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NetworkEitherString".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NetworkEitherString").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"auto\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NetworkEitherString2 {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NetworkEitherString2".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NetworkEitherString2").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":8}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NetworkEitherNumber {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NetworkEitherNumber".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NetworkEitherNumber").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"integer\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::NetworkEitherBoolean {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NetworkEitherBoolean".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NetworkEitherBoolean").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"boolean\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::NetworkEither {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NetworkEither".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NetworkEither").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"anyOf\":[{\"type\":\"string\",\"enum\":[\"auto\"]},{\"type\":\"string\",\"maxLength\":8},{\"type\":\"integer\"},{\"type\":\"boolean\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NetworkWhenString {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NetworkWhenString".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NetworkWhenString").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"date-time\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NetworkWhenString2 {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NetworkWhenString2".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NetworkWhenString2").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"string\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::NetworkWhen {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NetworkWhen".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NetworkWhen").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"anyOf\":[{\"type\":\"string\",\"format\":\"date-time\"},{\"type\":\"string\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NetworkShape {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NetworkShape".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NetworkShape").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Born>();
-        let _ = generator.subschema_for::<types::Failure>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Born\"},{\"$ref\":\"#/components/schemas/Failure\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NameOrIdId {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NameOrIdId".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NameOrIdId").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"title\":\"id\",\"type\":\"string\",\"format\":\"uuid\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::NameOrIdName {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "NameOrIdName".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "NameOrIdName").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"title\":\"name\",\"type\":\"string\",\"pattern\":\"^[a-z][a-z0-9]*$\",\"maxLength\":63}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::OuterObject {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "OuterObject".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "OuterObject").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Range>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"range\"],\"properties\":{\"range\":{\"$ref\":\"#/components/schemas/Range\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::OuterObject2 {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "OuterObject2".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "OuterObject2").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Net>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"net\"],\"properties\":{\"net\":{\"$ref\":\"#/components/schemas/Net\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::BankType {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "BankType".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "BankType").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"bank\"],\"default\":\"bank\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AccountHolderBank {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AccountHolderBank".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AccountHolderBank").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Bank>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"allOf\":[{\"$ref\":\"#/components/schemas/Bank\"}],\"of\":\"AccountHolder\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::WalletType {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "WalletType".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "WalletType").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"wallet\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AccountHolderWallet {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AccountHolderWallet".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AccountHolderWallet").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Wallet>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"allOf\":[{\"$ref\":\"#/components/schemas/Wallet\"}],\"of\":\"AccountHolder\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AccountHolder {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AccountHolder".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AccountHolder").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Bank>();
-        let _ = generator.subschema_for::<types::Wallet>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Bank\"},{\"$ref\":\"#/components/schemas/Wallet\"}],\"discriminator\":{\"propertyName\":\"type\",\"mapping\":{\"bank\":\"#/components/schemas/Bank\",\"wallet\":\"Wallet\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AccountOwner {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AccountOwner".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AccountOwner").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Person>();
-        let _ = generator.subschema_for::<types::Firm>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Person\"},{\"$ref\":\"#/components/schemas/Firm\"}],\"discriminator\":{\"propertyName\":\"kind\"}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::PersonKind {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PersonKind".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PersonKind").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"Person\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::FirmKind {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "FirmKind".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "FirmKind").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"firm\",\"guild\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::GetPetXWayString {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "GetPetXWayString".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "GetPetXWayString").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"up\",\"down\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::GetPetXWayString2 {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "GetPetXWayString2".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "GetPetXWayString2").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":2}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::GetPetXWay {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "GetPetXWay".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "GetPetXWay").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"anyOf\":[{\"type\":\"string\",\"enum\":[\"up\",\"down\"]},{\"type\":\"string\",\"maxLength\":2}]}",
-        )
-    }
-}
+::openapi_dropshot_runtime::impl_schema!(
+    types::Failure, "Failure", true,
+    "{\"type\":\"object\",\"required\":[\"message\"],\"properties\":{\"message\":{\"type\":\"string\"}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NewPet, "NewPet", true,
+    "{\"type\":\"object\",\"required\":[\"name\"],\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":5},\"tag\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"notes\":{}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Pet, "Pet", true,
+    "{\"description\":\"What is new, and more.\",\"allOf\":[{\"$ref\":\"#/components/schemas/NewPet\"},{\"type\":\"object\",\"required\":[\"id\",\"notes\"],\"properties\":{\"id\":{\"type\":\"integer\",\"format\":\"int64\"},\"kind\":{\"type\":\"string\",\"enum\":[\"cat\",\"dog\"]},\"notes\":{\"type\":\"string\"}}},{\"required\":[\"tag\"],\"type\":\"object\"}]}",
+    [types::NewPet]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Copy, "Copy", true,
+    "{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Pet\"}]}",
+    [types::Pet]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Word, "Word", true, "{\"allOf\":[{\"type\":\"string\",\"minLength\":2}]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Event, "Event", true,
+    "{\"description\":\"Members of all, and of one.\",\"type\":\"object\",\"required\":[\"at\"],\"properties\":{\"at\":{\"type\":\"integer\"},\"by\":{\"$ref\":\"#/components/schemas/NewPet\"}},\"oneOf\":[{\"type\":\"object\",\"required\":[\"type\",\"from\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"moved\"]},\"from\":{\"type\":\"string\"}}},{\"type\":\"object\",\"required\":[\"type\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"fed\",\"groomed\"]},\"at\":{\"type\":\"integer\"}}},{\"$ref\":\"#/components/schemas/Born\"}]}",
+    [types::NewPet, types::Born]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Born, "Born", true,
+    "{\"type\":\"object\",\"required\":[\"type\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"born\"]},\"weight\":{\"type\":\"number\"}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Choice, "Choice", true,
+    "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"string\"}},\"anyOf\":[{\"required\":[\"a\"],\"type\":\"object\"},{\"required\":[\"b\"],\"type\":\"object\"}]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Network, "Network", true,
+    "{\"type\":\"object\",\"required\":[\"net\",\"which\"],\"properties\":{\"net\":{\"$ref\":\"#/components/schemas/Net\"},\"which\":{\"$ref\":\"#/components/schemas/NameOrId\"},\"range\":{\"$ref\":\"#/components/schemas/Range\"},\"some\":{\"oneOf\":[{\"type\":\"string\",\"enum\":[null]},{\"$ref\":\"#/components/schemas/Range\"}]},\"either\":{\"anyOf\":[{\"type\":\"string\",\"enum\":[\"auto\"]},{\"type\":\"string\",\"maxLength\":8},{\"type\":\"integer\"},{\"type\":\"boolean\"}]},\"when\":{\"anyOf\":[{\"type\":\"string\",\"format\":\"date-time\"},{\"type\":\"string\"}]},\"shape\":{\"type\":\"object\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Born\"},{\"$ref\":\"#/components/schemas/Failure\"}]}}}",
+    [types::Net, types::NameOrId, types::Range, types::Born, types::Failure]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Net, "Net", true,
+    "{\"oneOf\":[{\"title\":\"v4\",\"allOf\":[{\"$ref\":\"#/components/schemas/Net4\"}]},{\"title\":\"v6\",\"allOf\":[{\"$ref\":\"#/components/schemas/Net6\"}]}]}",
+    [types::Net4, types::Net6]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Net4, "Net4", true, "{\"type\":\"string\",\"pattern\":\"^[0-9.]+/[0-9]+$\"}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Net6, "Net6", true,
+    "{\"type\":\"string\",\"pattern\":\"^[0-9a-f:]+/[0-9]+$\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NameOrId, "NameOrId", true,
+    "{\"oneOf\":[{\"title\":\"id\",\"type\":\"string\",\"format\":\"uuid\"},{\"title\":\"name\",\"type\":\"string\",\"pattern\":\"^[a-z][a-z0-9]*$\",\"maxLength\":63}]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Range, "Range", true,
+    "{\"oneOf\":[{\"title\":\"v4\",\"type\":\"object\",\"required\":[\"first\"],\"properties\":{\"first\":{\"type\":\"string\",\"format\":\"ipv4\"},\"note\":{\"type\":\"string\"}}},{\"title\":\"v6\",\"type\":\"object\",\"required\":[\"first\"],\"properties\":{\"first\":{\"type\":\"string\",\"format\":\"ipv6\"},\"note\":{\"type\":\"string\"}}},{\"title\":\"old\",\"type\":\"object\",\"required\":[\"note\"],\"properties\":{\"first\":{\"type\":\"string\",\"enum\":[\"old\"]},\"note\":{\"type\":\"string\",\"nullable\":true}}}]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Outer, "Outer", true,
+    "{\"description\":\"Told by trial inside of what is told by trial.\",\"anyOf\":[{\"type\":\"object\",\"required\":[\"range\"],\"properties\":{\"range\":{\"$ref\":\"#/components/schemas/Range\"}}},{\"type\":\"object\",\"required\":[\"net\"],\"properties\":{\"net\":{\"$ref\":\"#/components/schemas/Net\"}}}]}",
+    [types::Range, types::Net]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Account, "Account", true,
+    "{\"description\":\"Discriminators that are not required, and that have no mapping.\",\"type\":\"object\",\"required\":[\"holder\",\"owner\"],\"properties\":{\"holder\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Bank\"},{\"$ref\":\"#/components/schemas/Wallet\"}],\"discriminator\":{\"propertyName\":\"type\",\"mapping\":{\"bank\":\"#/components/schemas/Bank\",\"wallet\":\"Wallet\"}}},\"owner\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Person\"},{\"$ref\":\"#/components/schemas/Firm\"}],\"discriminator\":{\"propertyName\":\"kind\"}},\"id\":{\"type\":\"string\",\"readOnly\":true}}}",
+    [types::Person, types::Firm, types::Bank, types::Wallet]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Bank, "Bank", true,
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"bank\"],\"default\":\"bank\"},\"code\":{\"type\":\"string\"}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Wallet, "Wallet", true,
+    "{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"wallet\"]}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Person, "Person", true,
+    "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"Person\"]}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Firm, "Firm", true,
+    "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"firm\",\"guild\"]},\"secret\":{\"type\":\"string\",\"writeOnly\":true}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NewPetName, "NewPetName", false, "{\"type\":\"string\",\"maxLength\":5}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PetKind, "PetKind", false, "{\"type\":\"string\",\"enum\":[\"cat\",\"dog\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::EventMovedType, "EventMovedType", false,
+    "{\"type\":\"string\",\"enum\":[\"moved\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::EventMoved, "EventMoved", false,
+    "{\"allOf\":[{\"type\":\"object\",\"required\":[\"type\",\"from\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"moved\"]},\"from\":{\"type\":\"string\"}}}],\"of\":\"Event\"}",
+    [types::NewPet]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::EventFedType, "EventFedType", false,
+    "{\"type\":\"string\",\"enum\":[\"fed\",\"groomed\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::EventFed, "EventFed", false,
+    "{\"allOf\":[{\"type\":\"object\",\"required\":[\"type\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"fed\",\"groomed\"]},\"at\":{\"type\":\"integer\"}}}],\"of\":\"Event\"}",
+    [types::NewPet]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::BornType, "BornType", false, "{\"type\":\"string\",\"enum\":[\"born\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::EventBorn, "EventBorn", false,
+    "{\"allOf\":[{\"$ref\":\"#/components/schemas/Born\"}],\"of\":\"Event\"}",
+    [types::NewPet, types::Born]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ChoiceValue, "ChoiceValue", false,
+    "{\"allOf\":[{\"required\":[\"a\"],\"type\":\"object\"}],\"of\":\"Choice\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ChoiceValue2, "ChoiceValue2", false,
+    "{\"allOf\":[{\"required\":[\"b\"],\"type\":\"object\"}],\"of\":\"Choice\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RangeV4First, "RangeV4First", false,
+    "{\"type\":\"string\",\"format\":\"ipv4\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RangeV4, "RangeV4", false,
+    "{\"title\":\"v4\",\"type\":\"object\",\"required\":[\"first\"],\"properties\":{\"first\":{\"type\":\"string\",\"format\":\"ipv4\"},\"note\":{\"type\":\"string\"}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RangeV6First, "RangeV6First", false,
+    "{\"type\":\"string\",\"format\":\"ipv6\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RangeV6, "RangeV6", false,
+    "{\"title\":\"v6\",\"type\":\"object\",\"required\":[\"first\"],\"properties\":{\"first\":{\"type\":\"string\",\"format\":\"ipv6\"},\"note\":{\"type\":\"string\"}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RangeOldFirst, "RangeOldFirst", false,
+    "{\"type\":\"string\",\"enum\":[\"old\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RangeOld, "RangeOld", false,
+    "{\"title\":\"old\",\"type\":\"object\",\"required\":[\"note\"],\"properties\":{\"first\":{\"type\":\"string\",\"enum\":[\"old\"]},\"note\":{\"type\":\"string\",\"nullable\":true}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NetworkSome, "NetworkSome", false,
+    "{\"oneOf\":[{\"type\":\"string\",\"enum\":[null]},{\"$ref\":\"#/components/schemas/Range\"}]}",
+    [types::Range]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NetworkEitherString, "NetworkEitherString", false,
+    "{\"type\":\"string\",\"enum\":[\"auto\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NetworkEitherString2, "NetworkEitherString2", false,
+    "{\"type\":\"string\",\"maxLength\":8}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NetworkEitherNumber, "NetworkEitherNumber", false, "{\"type\":\"integer\"}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NetworkEitherBoolean, "NetworkEitherBoolean", false, "{\"type\":\"boolean\"}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NetworkEither, "NetworkEither", false,
+    "{\"anyOf\":[{\"type\":\"string\",\"enum\":[\"auto\"]},{\"type\":\"string\",\"maxLength\":8},{\"type\":\"integer\"},{\"type\":\"boolean\"}]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NetworkWhenString, "NetworkWhenString", false,
+    "{\"type\":\"string\",\"format\":\"date-time\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NetworkWhenString2, "NetworkWhenString2", false, "{\"type\":\"string\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NetworkWhen, "NetworkWhen", false,
+    "{\"anyOf\":[{\"type\":\"string\",\"format\":\"date-time\"},{\"type\":\"string\"}]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NetworkShape, "NetworkShape", false,
+    "{\"type\":\"object\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Born\"},{\"$ref\":\"#/components/schemas/Failure\"}]}",
+    [types::Born, types::Failure]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NameOrIdId, "NameOrIdId", false,
+    "{\"title\":\"id\",\"type\":\"string\",\"format\":\"uuid\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::NameOrIdName, "NameOrIdName", false,
+    "{\"title\":\"name\",\"type\":\"string\",\"pattern\":\"^[a-z][a-z0-9]*$\",\"maxLength\":63}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::OuterObject, "OuterObject", false,
+    "{\"type\":\"object\",\"required\":[\"range\"],\"properties\":{\"range\":{\"$ref\":\"#/components/schemas/Range\"}}}",
+    [types::Range]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::OuterObject2, "OuterObject2", false,
+    "{\"type\":\"object\",\"required\":[\"net\"],\"properties\":{\"net\":{\"$ref\":\"#/components/schemas/Net\"}}}",
+    [types::Net]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::BankType, "BankType", false,
+    "{\"type\":\"string\",\"enum\":[\"bank\"],\"default\":\"bank\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AccountHolderBank, "AccountHolderBank", false,
+    "{\"allOf\":[{\"$ref\":\"#/components/schemas/Bank\"}],\"of\":\"AccountHolder\"}",
+    [types::Bank]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::WalletType, "WalletType", false,
+    "{\"type\":\"string\",\"enum\":[\"wallet\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AccountHolderWallet, "AccountHolderWallet", false,
+    "{\"allOf\":[{\"$ref\":\"#/components/schemas/Wallet\"}],\"of\":\"AccountHolder\"}",
+    [types::Wallet]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AccountHolder, "AccountHolder", false,
+    "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Bank\"},{\"$ref\":\"#/components/schemas/Wallet\"}],\"discriminator\":{\"propertyName\":\"type\",\"mapping\":{\"bank\":\"#/components/schemas/Bank\",\"wallet\":\"Wallet\"}}}",
+    [types::Bank, types::Wallet]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AccountOwner, "AccountOwner", false,
+    "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Person\"},{\"$ref\":\"#/components/schemas/Firm\"}],\"discriminator\":{\"propertyName\":\"kind\"}}",
+    [types::Person, types::Firm]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PersonKind, "PersonKind", false,
+    "{\"type\":\"string\",\"enum\":[\"Person\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::FirmKind, "FirmKind", false,
+    "{\"type\":\"string\",\"enum\":[\"firm\",\"guild\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::GetPetXWayString, "GetPetXWayString", false,
+    "{\"type\":\"string\",\"enum\":[\"up\",\"down\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::GetPetXWayString2, "GetPetXWayString2", false,
+    "{\"type\":\"string\",\"maxLength\":2}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::GetPetXWay, "GetPetXWay", false,
+    "{\"anyOf\":[{\"type\":\"string\",\"enum\":[\"up\",\"down\"]},{\"type\":\"string\",\"maxLength\":2}]}",
+    []
+);
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {

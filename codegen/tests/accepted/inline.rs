@@ -36,24 +36,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct AddHostBodyName(::std::string::String);
-    impl ::std::ops::Deref for AddHostBodyName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<AddHostBodyName> for ::std::string::String {
         fn from(value: AddHostBodyName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for AddHostBodyName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl AddHostBodyName {
@@ -71,35 +56,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for AddHostBodyName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for AddHostBodyName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for AddHostBodyName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(AddHostBodyName);
     /// `Error`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Error {
@@ -353,24 +310,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct HostNickname(::std::string::String);
-    impl ::std::ops::Deref for HostNickname {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<HostNickname> for ::std::string::String {
         fn from(value: HostNickname) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for HostNickname {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl HostNickname {
@@ -388,35 +330,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for HostNickname {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostNickname {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for HostNickname {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(HostNickname);
     /// `HostShare`
     #[derive(
         ::serde::Deserialize,
@@ -431,12 +345,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct HostShare(pub ::std::string::String);
-    impl ::std::ops::Deref for HostShare {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<HostShare> for ::std::string::String {
         fn from(value: HostShare) -> Self {
             value.0
@@ -462,24 +370,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Label(::std::string::String);
-    impl ::std::ops::Deref for Label {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Label> for ::std::string::String {
         fn from(value: Label) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Label {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Label {
@@ -492,35 +385,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Label {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Label {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Label {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(Label);
     /// `ListHostsOrder`
     #[derive(
         ::serde::Serialize,
@@ -629,24 +494,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ListHostsResponseNext(::std::string::String);
-    impl ::std::ops::Deref for ListHostsResponseNext {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ListHostsResponseNext> for ::std::string::String {
         fn from(value: ListHostsResponseNext) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ListHostsResponseNext {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ListHostsResponseNext {
@@ -659,57 +509,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ListHostsResponseNext {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ListHostsResponseNext {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ListHostsResponseNext {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(ListHostsResponseNext);
     /// `ListHostsResponseNextPage`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ListHostsResponseNextPage(::std::string::String);
-    impl ::std::ops::Deref for ListHostsResponseNextPage {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ListHostsResponseNextPage> for ::std::string::String {
         fn from(value: ListHostsResponseNextPage) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ListHostsResponseNextPage {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ListHostsResponseNextPage {
@@ -722,35 +529,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ListHostsResponseNextPage {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ListHostsResponseNextPage {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ListHostsResponseNextPage {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(ListHostsResponseNextPage);
     /// `ListNamesResponse`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(transparent)]
@@ -777,24 +556,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ListNamesResponseItem(::std::string::String);
-    impl ::std::ops::Deref for ListNamesResponseItem {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ListNamesResponseItem> for ::std::string::String {
         fn from(value: ListNamesResponseItem) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ListNamesResponseItem {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ListNamesResponseItem {
@@ -807,57 +571,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ListNamesResponseItem {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ListNamesResponseItem {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ListNamesResponseItem {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(ListNamesResponseItem);
     /// `Name`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Name(::std::string::String);
-    impl ::std::ops::Deref for Name {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Name> for ::std::string::String {
         fn from(value: Name) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Name {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Name {
@@ -870,35 +591,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Name {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Name {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Name {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(Name);
     /// `Names`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(transparent)]
@@ -1000,33 +693,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for HostId {
-        type Target = ::uuid::Uuid;
-        fn deref(&self) -> &::uuid::Uuid {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostId> for ::uuid::Uuid {
-        fn from(value: HostId) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(HostId(::uuid::Uuid));
     impl ::std::fmt::Display for HostAddressesItem {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1072,33 +739,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for HostAddressesItem {
-        type Target = ::std::net::IpAddr;
-        fn deref(&self) -> &::std::net::IpAddr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostAddressesItem> for ::std::net::IpAddr {
-        fn from(value: HostAddressesItem) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostAddressesItem {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostAddressesItem {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(HostAddressesItem(::std::net::IpAddr));
     impl ::std::fmt::Display for HostGateway {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1144,33 +785,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for HostGateway {
-        type Target = ::std::net::Ipv4Addr;
-        fn deref(&self) -> &::std::net::Ipv4Addr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostGateway> for ::std::net::Ipv4Addr {
-        fn from(value: HostGateway) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostGateway {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostGateway {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(HostGateway(::std::net::Ipv4Addr));
     impl ::std::fmt::Display for HostRouter {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1216,33 +831,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for HostRouter {
-        type Target = ::std::net::Ipv6Addr;
-        fn deref(&self) -> &::std::net::Ipv6Addr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostRouter> for ::std::net::Ipv6Addr {
-        fn from(value: HostRouter) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostRouter {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostRouter {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(HostRouter(::std::net::Ipv6Addr));
     impl ::std::fmt::Display for HostSince {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1279,33 +868,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for HostSince {
-        type Target = ::chrono::NaiveDate;
-        fn deref(&self) -> &::chrono::NaiveDate {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostSince> for ::chrono::NaiveDate {
-        fn from(value: HostSince) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostSince {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostSince {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(HostSince(::chrono::NaiveDate));
     impl ::serde::Serialize for HostSince {
         fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
         where
@@ -1339,106 +902,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u8>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u8>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u8>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u8>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u8>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for HostShare2 {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for HostShare2 {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: u8 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for HostShare2 {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: u8 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for HostShare2 {
-        type Target = u8;
-        fn deref(&self) -> &u8 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostShare2> for u8 {
-        fn from(value: HostShare2) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(HostShare2(u8) from i32 i64 u32 u64 usize);
+    ::openapi_dropshot_runtime::impl_conversions!(HostShare2(u8));
     impl ::std::default::Default for HostNickname {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -1470,106 +935,10 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u16>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u16>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u16>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u16>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u16>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for HostLimitsCores {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for HostLimitsCores {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: u16 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for HostLimitsCores {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: u16 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for HostLimitsCores {
-        type Target = u16;
-        fn deref(&self) -> &u16 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostLimitsCores> for u16 {
-        fn from(value: HostLimitsCores) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(
+        HostLimitsCores(u16) from i32 i64 u32 u64 usize
+    );
+    ::openapi_dropshot_runtime::impl_conversions!(HostLimitsCores(u16));
     impl ::std::default::Default for HostLimitsCores {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -1601,96 +970,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for ListHostsLimit {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for ListHostsLimit {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: u32 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ListHostsLimit {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: u32 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for ListHostsLimit {
-        type Target = u32;
-        fn deref(&self) -> &u32 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<ListHostsLimit> for u32 {
-        fn from(value: ListHostsLimit) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(ListHostsLimit(u32) from i32 i64 u64 usize);
+    ::openapi_dropshot_runtime::impl_conversions!(ListHostsLimit(u32));
     impl ::std::default::Default for ListHostsOrder {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -1719,96 +1000,10 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for CountHostsResponse {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for CountHostsResponse {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: u64 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for CountHostsResponse {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: u64 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for CountHostsResponse {
-        type Target = u64;
-        fn deref(&self) -> &u64 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<CountHostsResponse> for u64 {
-        fn from(value: CountHostsResponse) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(
+        CountHostsResponse(u64) from i32 i64 u32 usize
+    );
+    ::openapi_dropshot_runtime::impl_conversions!(CountHostsResponse(u64));
     impl ::std::fmt::Display for AddHostBodyName {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1844,55 +1039,7 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    impl AddHostBodyName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for AddHostBodyName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for AddHostBodyName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for AddHostBodyName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddHostBodyName> for str {
-        fn eq(&self, other: &AddHostBodyName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for AddHostBodyName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddHostBodyName> for &str {
-        fn eq(&self, other: &AddHostBodyName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for AddHostBodyName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddHostBodyName> for ::std::string::String {
-        fn eq(&self, other: &AddHostBodyName) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(AddHostBodyName);
     impl HostKind {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Machine, Self::Zone];
@@ -1904,158 +1051,14 @@ pub mod types {
             }
         }
     }
-    impl HostNickname {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for HostNickname {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for HostNickname {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for HostNickname {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostNickname> for str {
-        fn eq(&self, other: &HostNickname) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for HostNickname {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostNickname> for &str {
-        fn eq(&self, other: &HostNickname) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for HostNickname {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostNickname> for ::std::string::String {
-        fn eq(&self, other: &HostNickname) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(HostNickname);
     impl ::std::convert::From<&str> for HostShare {
         fn from(value: &str) -> Self {
             Self(value.to_owned())
         }
     }
-    impl HostShare {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for HostShare {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for HostShare {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for HostShare {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostShare> for str {
-        fn eq(&self, other: &HostShare) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for HostShare {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostShare> for &str {
-        fn eq(&self, other: &HostShare) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for HostShare {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostShare> for ::std::string::String {
-        fn eq(&self, other: &HostShare) -> bool {
-            other == self
-        }
-    }
-    impl Label {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Label {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Label {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Label {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Label> for str {
-        fn eq(&self, other: &Label) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Label {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Label> for &str {
-        fn eq(&self, other: &Label) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Label {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Label> for ::std::string::String {
-        fn eq(&self, other: &Label) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(HostShare);
+    ::openapi_dropshot_runtime::impl_text!(Label);
     impl ListHostsOrder {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Up, Self::Down];
@@ -2067,653 +1070,119 @@ pub mod types {
             }
         }
     }
-    impl ListHostsResponseNext {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ListHostsResponseNext {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ListHostsResponseNext {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ListHostsResponseNext {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNext> for str {
-        fn eq(&self, other: &ListHostsResponseNext) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ListHostsResponseNext {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNext> for &str {
-        fn eq(&self, other: &ListHostsResponseNext) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ListHostsResponseNext {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNext> for ::std::string::String {
-        fn eq(&self, other: &ListHostsResponseNext) -> bool {
-            other == self
-        }
-    }
-    impl ListHostsResponseNextPage {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ListHostsResponseNextPage {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ListHostsResponseNextPage {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ListHostsResponseNextPage {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNextPage> for str {
-        fn eq(&self, other: &ListHostsResponseNextPage) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ListHostsResponseNextPage {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNextPage> for &str {
-        fn eq(&self, other: &ListHostsResponseNextPage) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ListHostsResponseNextPage {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNextPage> for ::std::string::String {
-        fn eq(&self, other: &ListHostsResponseNextPage) -> bool {
-            other == self
-        }
-    }
-    impl ListNamesResponseItem {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ListNamesResponseItem {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ListNamesResponseItem {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ListNamesResponseItem {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListNamesResponseItem> for str {
-        fn eq(&self, other: &ListNamesResponseItem) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ListNamesResponseItem {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListNamesResponseItem> for &str {
-        fn eq(&self, other: &ListNamesResponseItem) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ListNamesResponseItem {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListNamesResponseItem> for ::std::string::String {
-        fn eq(&self, other: &ListNamesResponseItem) -> bool {
-            other == self
-        }
-    }
-    impl Name {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Name {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Name {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Name {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Name> for str {
-        fn eq(&self, other: &Name) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Name {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Name> for &str {
-        fn eq(&self, other: &Name) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Name {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Name> for ::std::string::String {
-        fn eq(&self, other: &Name) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(ListHostsResponseNext);
+    ::openapi_dropshot_runtime::impl_text!(ListHostsResponseNextPage);
+    ::openapi_dropshot_runtime::impl_text!(ListNamesResponseItem);
+    ::openapi_dropshot_runtime::impl_text!(Name);
 }
-impl ::schemars::JsonSchema for types::Error {
-    fn schema_name() -> ::std::string::String {
-        "Error".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Error").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"message\"],\"properties\":{\"message\":{\"type\":\"string\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Host {
-    fn schema_name() -> ::std::string::String {
-        "Host".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Host").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Label>();
-        let _ = generator.subschema_for::<types::Name>();
-        let _ = generator.subschema_for::<types::HostKind>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"id\",\"addresses\",\"ports\",\"labels\",\"since\"],\"properties\":{\"id\":{\"type\":\"string\",\"format\":\"uuid\",\"description\":\"Its id.\"},\"addresses\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"format\":\"ip\"}},\"gateway\":{\"type\":\"string\",\"format\":\"ipv4\"},\"router\":{\"type\":\"string\",\"format\":\"ipv6\",\"nullable\":true},\"ports\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":0}},\"labels\":{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/components/schemas/Label\"}},\"notes\":{\"type\":\"object\",\"nullable\":true,\"additionalProperties\":{\"type\":\"string\",\"nullable\":true}},\"since\":{\"type\":\"string\",\"format\":\"date\"},\"level\":{\"type\":\"integer\",\"format\":\"int8\"},\"share\":{\"type\":\"integer\",\"format\":\"uint8\",\"maximum\":100,\"description\":\"Text that runs \u{202e}backwards\u{202c},\\rand returns.\"},\"nickname\":{\"type\":\"string\",\"pattern\":\"^(a+)+$\",\"default\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},\"parent\":{\"nullable\":true,\"description\":\"What it runs on.\",\"allOf\":[{\"$ref\":\"#/components/schemas/Name\"}]},\"kind\":{\"description\":\"What it is.\",\"default\":\"machine\",\"allOf\":[{\"$ref\":\"#/components/schemas/HostKind\"}]},\"flags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"default\":[]},\"limits\":{\"type\":\"object\",\"x-rust-type\":{\"crate\":\"limits\",\"version\":\"1\",\"path\":\"limits::Limits\"},\"required\":[\"memory\"],\"properties\":{\"memory\":{\"type\":\"integer\",\"format\":\"uint\",\"minimum\":0},\"cores\":{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":1,\"default\":1}}}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostKind {
-    fn schema_name() -> ::std::string::String {
-        "HostKind".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostKind").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"machine\",\"zone\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostShare {
-    fn schema_name() -> ::std::string::String {
-        "HostShare".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostShare").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"string\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::Label {
-    fn schema_name() -> ::std::string::String {
-        "Label".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Label").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":20}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Name {
-    fn schema_name() -> ::std::string::String {
-        "Name".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Name").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":63}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Names {
-    fn schema_name() -> ::std::string::String {
-        "Names".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Names").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Name>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/components/schemas/Name\"}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostId {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "HostId".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostId").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"uuid\",\"description\":\"Its id.\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostAddressesItem {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "HostAddressesItem".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostAddressesItem").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"ip\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostGateway {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "HostGateway".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostGateway").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"ipv4\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostRouter {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "HostRouter".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostRouter").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"ipv6\",\"nullable\":true}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostSince {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "HostSince".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostSince").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"date\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostShare2 {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "HostShare2".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostShare2").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"integer\",\"format\":\"uint8\",\"maximum\":100,\"description\":\"Text that runs \u{202e}backwards\u{202c},\\rand returns.\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostNickname {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "HostNickname".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostNickname").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"pattern\":\"^(a+)+$\",\"default\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostLimitsCores {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "HostLimitsCores".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostLimitsCores").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":1,\"default\":1}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::HostLimits {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "HostLimits".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "HostLimits").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"x-rust-type\":{\"crate\":\"limits\",\"version\":\"1\",\"path\":\"limits::Limits\"},\"required\":[\"memory\"],\"properties\":{\"memory\":{\"type\":\"integer\",\"format\":\"uint\",\"minimum\":0},\"cores\":{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":1,\"default\":1}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ListHostsLimit {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ListHostsLimit".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ListHostsLimit").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"integer\",\"format\":\"uint32\",\"minimum\":1,\"nullable\":true}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ListHostsOrder {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ListHostsOrder".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ListHostsOrder").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"up\",\"down\"],\"default\":\"up\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ListHostsResponseNextPage {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ListHostsResponseNextPage".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ListHostsResponseNextPage").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":100}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ListHostsResponseNext {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ListHostsResponseNext".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ListHostsResponseNext").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"nullable\":true,\"minLength\":1}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ListHostsResponse {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ListHostsResponse".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ListHostsResponse").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Host>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"items\"],\"properties\":{\"items\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Host\"},\"maxItems\":1000},\"next\":{\"type\":\"string\",\"nullable\":true,\"minLength\":1}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AddHostBodyName {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AddHostBodyName".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AddHostBodyName").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"pattern\":\"^[a-z]+$\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AddHostBody {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AddHostBody".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AddHostBody").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"name\"],\"properties\":{\"name\":{\"type\":\"string\",\"pattern\":\"^[a-z]+$\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::CountHostsResponse {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "CountHostsResponse".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "CountHostsResponse").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"integer\",\"format\":\"uint64\",\"minimum\":0}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ListNamesResponseItem {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ListNamesResponseItem".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ListNamesResponseItem").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":63}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ListNamesResponse {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ListNamesResponse".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ListNamesResponse").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"maxLength\":63}}",
-        )
-    }
-}
+::openapi_dropshot_runtime::impl_schema!(
+    types::Error, "Error", true,
+    "{\"type\":\"object\",\"required\":[\"message\"],\"properties\":{\"message\":{\"type\":\"string\"}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Host, "Host", true,
+    "{\"type\":\"object\",\"required\":[\"id\",\"addresses\",\"ports\",\"labels\",\"since\"],\"properties\":{\"id\":{\"type\":\"string\",\"format\":\"uuid\",\"description\":\"Its id.\"},\"addresses\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"format\":\"ip\"}},\"gateway\":{\"type\":\"string\",\"format\":\"ipv4\"},\"router\":{\"type\":\"string\",\"format\":\"ipv6\",\"nullable\":true},\"ports\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":0}},\"labels\":{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/components/schemas/Label\"}},\"notes\":{\"type\":\"object\",\"nullable\":true,\"additionalProperties\":{\"type\":\"string\",\"nullable\":true}},\"since\":{\"type\":\"string\",\"format\":\"date\"},\"level\":{\"type\":\"integer\",\"format\":\"int8\"},\"share\":{\"type\":\"integer\",\"format\":\"uint8\",\"maximum\":100,\"description\":\"Text that runs \u{202e}backwards\u{202c},\\rand returns.\"},\"nickname\":{\"type\":\"string\",\"pattern\":\"^(a+)+$\",\"default\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},\"parent\":{\"nullable\":true,\"description\":\"What it runs on.\",\"allOf\":[{\"$ref\":\"#/components/schemas/Name\"}]},\"kind\":{\"description\":\"What it is.\",\"default\":\"machine\",\"allOf\":[{\"$ref\":\"#/components/schemas/HostKind\"}]},\"flags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"default\":[]},\"limits\":{\"type\":\"object\",\"x-rust-type\":{\"crate\":\"limits\",\"version\":\"1\",\"path\":\"limits::Limits\"},\"required\":[\"memory\"],\"properties\":{\"memory\":{\"type\":\"integer\",\"format\":\"uint\",\"minimum\":0},\"cores\":{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":1,\"default\":1}}}}}",
+    [types::Label, types::Name, types::HostKind]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostKind, "HostKind", true,
+    "{\"type\":\"string\",\"enum\":[\"machine\",\"zone\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostShare, "HostShare", true, "{\"type\":\"string\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Label, "Label", true, "{\"type\":\"string\",\"maxLength\":20}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Name, "Name", true, "{\"type\":\"string\",\"maxLength\":63}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Names, "Names", true,
+    "{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/components/schemas/Name\"}}",
+    [types::Name]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostId, "HostId", false,
+    "{\"type\":\"string\",\"format\":\"uuid\",\"description\":\"Its id.\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostAddressesItem, "HostAddressesItem", false,
+    "{\"type\":\"string\",\"format\":\"ip\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostGateway, "HostGateway", false,
+    "{\"type\":\"string\",\"format\":\"ipv4\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostRouter, "HostRouter", false,
+    "{\"type\":\"string\",\"format\":\"ipv6\",\"nullable\":true}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostSince, "HostSince", false, "{\"type\":\"string\",\"format\":\"date\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostShare2, "HostShare2", false,
+    "{\"type\":\"integer\",\"format\":\"uint8\",\"maximum\":100,\"description\":\"Text that runs \u{202e}backwards\u{202c},\\rand returns.\"}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostNickname, "HostNickname", false,
+    "{\"type\":\"string\",\"pattern\":\"^(a+)+$\",\"default\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostLimitsCores, "HostLimitsCores", false,
+    "{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":1,\"default\":1}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::HostLimits, "HostLimits", false,
+    "{\"type\":\"object\",\"x-rust-type\":{\"crate\":\"limits\",\"version\":\"1\",\"path\":\"limits::Limits\"},\"required\":[\"memory\"],\"properties\":{\"memory\":{\"type\":\"integer\",\"format\":\"uint\",\"minimum\":0},\"cores\":{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":1,\"default\":1}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ListHostsLimit, "ListHostsLimit", false,
+    "{\"type\":\"integer\",\"format\":\"uint32\",\"minimum\":1,\"nullable\":true}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ListHostsOrder, "ListHostsOrder", false,
+    "{\"type\":\"string\",\"enum\":[\"up\",\"down\"],\"default\":\"up\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ListHostsResponseNextPage, "ListHostsResponseNextPage", false,
+    "{\"type\":\"string\",\"maxLength\":100}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ListHostsResponseNext, "ListHostsResponseNext", false,
+    "{\"type\":\"string\",\"nullable\":true,\"minLength\":1}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ListHostsResponse, "ListHostsResponse", false,
+    "{\"type\":\"object\",\"required\":[\"items\"],\"properties\":{\"items\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Host\"},\"maxItems\":1000},\"next\":{\"type\":\"string\",\"nullable\":true,\"minLength\":1}}}",
+    [types::Host]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AddHostBodyName, "AddHostBodyName", false,
+    "{\"type\":\"string\",\"pattern\":\"^[a-z]+$\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AddHostBody, "AddHostBody", false,
+    "{\"type\":\"object\",\"required\":[\"name\"],\"properties\":{\"name\":{\"type\":\"string\",\"pattern\":\"^[a-z]+$\"}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::CountHostsResponse, "CountHostsResponse", false,
+    "{\"type\":\"integer\",\"format\":\"uint64\",\"minimum\":0}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ListNamesResponseItem, "ListNamesResponseItem", false,
+    "{\"type\":\"string\",\"maxLength\":63}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ListNamesResponse, "ListNamesResponse", false,
+    "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"maxLength\":63}}", []
+);
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {

@@ -137,96 +137,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for Dozens {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for Dozens {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for Dozens {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for Dozens {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for Dozens {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for Dozens {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i64 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Dozens {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i64 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for Dozens {
-        type Target = i64;
-        fn deref(&self) -> &i64 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Dozens> for i64 {
-        fn from(value: Dozens) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Dozens {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Dozens {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(Dozens(i64) from i32 u32 u64 usize);
+    ::openapi_dropshot_runtime::impl_conversions!(Dozens(i64));
     impl ::std::default::Default for Dozens {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -260,96 +172,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for Same {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for Same {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for Same {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for Same {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for Same {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for Same {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i64 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Same {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i64 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for Same {
-        type Target = i64;
-        fn deref(&self) -> &i64 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Same> for i64 {
-        fn from(value: Same) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Same {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Same {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(Same(i64) from i32 u32 u64 usize);
+    ::openapi_dropshot_runtime::impl_conversions!(Same(i64));
     /// Limits: a multiple of 0.01.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -374,92 +198,12 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for ThingPrice {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for ThingPrice {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for ThingPrice {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for ThingPrice {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::fmt::Display for ThingPrice {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for ThingPrice {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: ::openapi_dropshot_runtime::Decimal = value
-                .parse()
-                .map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ThingPrice {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: ::openapi_dropshot_runtime::Decimal = ::serde::Deserialize::deserialize(
-                deserializer,
-            )?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for ThingPrice {
-        type Target = ::openapi_dropshot_runtime::Decimal;
-        fn deref(&self) -> &::openapi_dropshot_runtime::Decimal {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<ThingPrice> for ::openapi_dropshot_runtime::Decimal {
-        fn from(value: ThingPrice) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for ThingPrice {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ThingPrice {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(
+        ThingPrice(::openapi_dropshot_runtime::Decimal) from i32 i64 u32 u64
+    );
+    ::openapi_dropshot_runtime::impl_conversions!(
+        ThingPrice(::openapi_dropshot_runtime::Decimal)
+    );
     /// Limits: one of 1, 2, 3.
     #[derive(
         ::serde::Serialize,
@@ -482,96 +226,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for ThingLevel {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for ThingLevel {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for ThingLevel {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for ThingLevel {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for ThingLevel {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for ThingLevel {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i64 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ThingLevel {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i64 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for ThingLevel {
-        type Target = i64;
-        fn deref(&self) -> &i64 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<ThingLevel> for i64 {
-        fn from(value: ThingLevel) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for ThingLevel {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ThingLevel {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(ThingLevel(i64) from i32 u32 u64 usize);
+    ::openapi_dropshot_runtime::impl_conversions!(ThingLevel(i64));
     impl ::std::default::Default for ThingLevel {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -600,96 +256,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for PutThingSize {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for PutThingSize {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for PutThingSize {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for PutThingSize {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for PutThingSize {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for PutThingSize {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i64 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for PutThingSize {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i64 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for PutThingSize {
-        type Target = i64;
-        fn deref(&self) -> &i64 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<PutThingSize> for i64 {
-        fn from(value: PutThingSize) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for PutThingSize {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for PutThingSize {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(PutThingSize(i64) from i32 u32 u64 usize);
+    ::openapi_dropshot_runtime::impl_conversions!(PutThingSize(i64));
     impl ::std::default::Default for PutThingSize {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -697,107 +265,32 @@ pub mod types {
         }
     }
 }
-impl ::schemars::JsonSchema for types::Thing {
-    fn schema_name() -> ::std::string::String {
-        "Thing".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Thing").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Dozens>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"What no type keeps.\",\"type\":\"object\",\"minProperties\":1,\"properties\":{\"price\":{\"type\":\"number\",\"multipleOf\":0.01,\"minimum\":0},\"level\":{\"type\":\"integer\",\"enum\":[1,2,3],\"default\":2},\"share\":{\"type\":\"number\",\"nullable\":true,\"enum\":[0.5,1,null]},\"sure\":{\"type\":\"boolean\",\"enum\":[true]},\"labels\":{\"type\":\"object\",\"maxProperties\":2,\"minProperties\":1,\"additionalProperties\":{\"type\":\"string\"}},\"dozens\":{\"$ref\":\"#/components/schemas/Dozens\"},\"list\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"multipleOf\":2}}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Dozens {
-    fn schema_name() -> ::std::string::String {
-        "Dozens".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Dozens").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"integer\",\"multipleOf\":12,\"maximum\":144,\"default\":24}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Same {
-    fn schema_name() -> ::std::string::String {
-        "Same".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Same").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Dozens>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"The same limits.\",\"allOf\":[{\"$ref\":\"#/components/schemas/Dozens\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ThingPrice {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ThingPrice".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ThingPrice").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"number\",\"multipleOf\":0.01,\"minimum\":0}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ThingLevel {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ThingLevel".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ThingLevel").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"integer\",\"enum\":[1,2,3],\"default\":2}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::PutThingSize {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PutThingSize".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PutThingSize").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"integer\",\"enum\":[1,2,4],\"default\":2}",
-        )
-    }
-}
+::openapi_dropshot_runtime::impl_schema!(
+    types::Thing, "Thing", true,
+    "{\"description\":\"What no type keeps.\",\"type\":\"object\",\"minProperties\":1,\"properties\":{\"price\":{\"type\":\"number\",\"multipleOf\":0.01,\"minimum\":0},\"level\":{\"type\":\"integer\",\"enum\":[1,2,3],\"default\":2},\"share\":{\"type\":\"number\",\"nullable\":true,\"enum\":[0.5,1,null]},\"sure\":{\"type\":\"boolean\",\"enum\":[true]},\"labels\":{\"type\":\"object\",\"maxProperties\":2,\"minProperties\":1,\"additionalProperties\":{\"type\":\"string\"}},\"dozens\":{\"$ref\":\"#/components/schemas/Dozens\"},\"list\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"multipleOf\":2}}}}",
+    [types::Dozens]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Dozens, "Dozens", true,
+    "{\"type\":\"integer\",\"multipleOf\":12,\"maximum\":144,\"default\":24}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Same, "Same", true,
+    "{\"description\":\"The same limits.\",\"allOf\":[{\"$ref\":\"#/components/schemas/Dozens\"}]}",
+    [types::Dozens]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ThingPrice, "ThingPrice", false,
+    "{\"type\":\"number\",\"multipleOf\":0.01,\"minimum\":0}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ThingLevel, "ThingLevel", false,
+    "{\"type\":\"integer\",\"enum\":[1,2,3],\"default\":2}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PutThingSize, "PutThingSize", false,
+    "{\"type\":\"integer\",\"enum\":[1,2,4],\"default\":2}", []
+);
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {

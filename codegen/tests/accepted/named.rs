@@ -421,71 +421,26 @@ pub mod types {
         }
     }
 }
-impl ::schemars::JsonSchema for types::Thing {
-    fn schema_name() -> ::std::string::String {
-        "Thing".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Thing").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Vote>();
-        let _ = generator.subschema_for::<types::Whom>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Names that Rust has not.\",\"type\":\"object\",\"required\":[\"@type\",\"_b\",\"userId\"],\"additionalProperties\":false,\"properties\":{\"@type\":{\"type\":\"string\"},\"type\":{\"type\":\"integer\"},\"_b\":{\"$ref\":\"#/components/schemas/Vote\"},\"_links\":{\"type\":\"object\",\"properties\":{\"@id\":{\"type\":\"string\",\"nullable\":true}}},\"links\":{\"type\":\"string\",\"nullable\":true},\"3d\":{\"type\":\"boolean\"},\"userId\":{\"type\":\"string\"},\"user_id\":{\"type\":\"string\"},\"größe\":{\"type\":\"integer\"},\"$\":{\"type\":\"integer\"},\"self\":{\"type\":\"integer\"},\"for\":{\"$ref\":\"#/components/schemas/Whom\"},\"in\":{\"$ref\":\"#/components/schemas/Whom\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Vote {
-    fn schema_name() -> ::std::string::String {
-        "Vote".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Vote").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"+1\",\"-1\",\"text/html\",\"\",\"*\",\"up\",\"Up\",\"self\",\"Plus1\",\"3\"],\"default\":\"text/html\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Whom {
-    fn schema_name() -> ::std::string::String {
-        "Whom".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Whom").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"self\",\"Self\",\"self_\",\"Self2\"],\"default\":\"Self\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ThingLinks {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ThingLinks".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ThingLinks").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"@id\":{\"type\":\"string\",\"nullable\":true}}}",
-        )
-    }
-}
+::openapi_dropshot_runtime::impl_schema!(
+    types::Thing, "Thing", true,
+    "{\"description\":\"Names that Rust has not.\",\"type\":\"object\",\"required\":[\"@type\",\"_b\",\"userId\"],\"additionalProperties\":false,\"properties\":{\"@type\":{\"type\":\"string\"},\"type\":{\"type\":\"integer\"},\"_b\":{\"$ref\":\"#/components/schemas/Vote\"},\"_links\":{\"type\":\"object\",\"properties\":{\"@id\":{\"type\":\"string\",\"nullable\":true}}},\"links\":{\"type\":\"string\",\"nullable\":true},\"3d\":{\"type\":\"boolean\"},\"userId\":{\"type\":\"string\"},\"user_id\":{\"type\":\"string\"},\"größe\":{\"type\":\"integer\"},\"$\":{\"type\":\"integer\"},\"self\":{\"type\":\"integer\"},\"for\":{\"$ref\":\"#/components/schemas/Whom\"},\"in\":{\"$ref\":\"#/components/schemas/Whom\"}}}",
+    [types::Vote, types::Whom]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Vote, "Vote", true,
+    "{\"type\":\"string\",\"enum\":[\"+1\",\"-1\",\"text/html\",\"\",\"*\",\"up\",\"Up\",\"self\",\"Plus1\",\"3\"],\"default\":\"text/html\"}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Whom, "Whom", true,
+    "{\"type\":\"string\",\"enum\":[\"self\",\"Self\",\"self_\",\"Self2\"],\"default\":\"Self\"}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ThingLinks, "ThingLinks", false,
+    "{\"type\":\"object\",\"properties\":{\"@id\":{\"type\":\"string\",\"nullable\":true}}}",
+    []
+);
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {

@@ -268,24 +268,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct PricesCurrency(::std::string::String);
-    impl ::std::ops::Deref for PricesCurrency {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<PricesCurrency> for ::std::string::String {
         fn from(value: PricesCurrency) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for PricesCurrency {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl PricesCurrency {
@@ -301,35 +286,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for PricesCurrency {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for PricesCurrency {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for PricesCurrency {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(PricesCurrency);
     /// `PutThingError`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(transparent)]
@@ -729,24 +686,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ThingEncoded(::std::string::String);
-    impl ::std::ops::Deref for ThingEncoded {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ThingEncoded> for ::std::string::String {
         fn from(value: ThingEncoded) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ThingEncoded {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ThingEncoded {
@@ -770,35 +712,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ThingEncoded {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ThingEncoded {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ThingEncoded {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(ThingEncoded);
     /// `ThingMode`
     #[derive(
         ::serde::Serialize,
@@ -1079,104 +993,8 @@ pub mod types {
             }
         }
     }
-    impl PricesCurrency {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for PricesCurrency {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for PricesCurrency {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for PricesCurrency {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<PricesCurrency> for str {
-        fn eq(&self, other: &PricesCurrency) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for PricesCurrency {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<PricesCurrency> for &str {
-        fn eq(&self, other: &PricesCurrency) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for PricesCurrency {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<PricesCurrency> for ::std::string::String {
-        fn eq(&self, other: &PricesCurrency) -> bool {
-            other == self
-        }
-    }
-    impl ThingEncoded {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ThingEncoded {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ThingEncoded {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ThingEncoded {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ThingEncoded> for str {
-        fn eq(&self, other: &ThingEncoded) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ThingEncoded {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ThingEncoded> for &str {
-        fn eq(&self, other: &ThingEncoded) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ThingEncoded {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ThingEncoded> for ::std::string::String {
-        fn eq(&self, other: &ThingEncoded) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(PricesCurrency);
+    ::openapi_dropshot_runtime::impl_text!(ThingEncoded);
     impl ThingMode {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Fast, Self::Slow];
@@ -1189,315 +1007,81 @@ pub mod types {
         }
     }
 }
-impl ::schemars::JsonSchema for types::Thing {
-    fn schema_name() -> ::std::string::String {
-        "Thing".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Thing").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Document>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"any\",\"free\"],\"properties\":{\"any\":{},\"spare\":{\"description\":\"Null or absent or anything.\",\"nullable\":true},\"named\":{\"$ref\":\"#/components/schemas/Document\",\"description\":\"A reference with a description beside it.\",\"x-order\":1},\"free\":{\"type\":\"object\"},\"free_values\":{\"type\":\"object\",\"additionalProperties\":true,\"nullable\":true},\"several\":{\"type\":\"array\",\"items\":{},\"uniqueItems\":true},\"by_name\":{\"type\":\"object\",\"additionalProperties\":{}},\"empty\":{\"type\":\"object\",\"additionalProperties\":false},\"digest\":{\"type\":\"string\",\"format\":\"hex string (32 bytes)\",\"x-enum\":[{\"value\":\"none\"}]},\"encoded\":{\"type\":\"string\",\"format\":\"byte\"},\"moment\":{\"type\":\"integer\",\"format\":\"unix-time\"},\"share\":{\"type\":\"number\",\"format\":\"percent\"},\"mode\":{\"enum\":[\"fast\",\"slow\"],\"type\":\"string\"},\"never\":{\"not\":{}}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Document {
-    fn schema_name() -> ::std::string::String {
-        "Document".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Document").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"description\":\"Any value.\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::Same {
-    fn schema_name() -> ::std::string::String {
-        "Same".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Same").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Document>();
-        let _ = generator.subschema_for::<types::Thing>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"$ref\":\"#/components/schemas/Thing\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Prices {
-    fn schema_name() -> ::std::string::String {
-        "Prices".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Prices").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Its own members, and prices by their names.\",\"type\":\"object\",\"required\":[\"currency\",\"kind\"],\"properties\":{\"currency\":{\"type\":\"string\",\"minLength\":3,\"maxLength\":3},\"kind\":{\"type\":\"string\"},\"extra\":{\"type\":\"number\",\"nullable\":true}},\"additionalProperties\":{\"type\":\"number\"}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Words {
-    fn schema_name() -> ::std::string::String {
-        "Words".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Words").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Language>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"What each name leads to may be null, and is a type of its own.\",\"type\":\"object\",\"properties\":{\"type\":{\"$ref\":\"#/components/schemas/Language\"}},\"additionalProperties\":{\"type\":\"object\",\"nullable\":true,\"required\":[\"word\"],\"properties\":{\"word\":{\"type\":\"string\"}}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Language {
-    fn schema_name() -> ::std::string::String {
-        "Language".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Language").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"en\",\"fr\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Lists {
-    fn schema_name() -> ::std::string::String {
-        "Lists".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Lists").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Lists>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"minProperties\":1,\"properties\":{\"name\":{\"type\":\"string\"}},\"additionalProperties\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Lists\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Only {
-    fn schema_name() -> ::std::string::String {
-        "Only".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Only").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":{\"type\":\"integer\"}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ThingEmpty {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ThingEmpty".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ThingEmpty").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"additionalProperties\":false}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ThingEncoded {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ThingEncoded".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ThingEncoded").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"byte\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ThingMode {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ThingMode".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ThingMode").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"enum\":[\"fast\",\"slow\"],\"type\":\"string\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ThingNever {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ThingNever".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ThingNever").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"not\":{}}")
-    }
-}
-impl ::schemars::JsonSchema for types::PricesCurrency {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PricesCurrency".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PricesCurrency").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"minLength\":3,\"maxLength\":3}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::WordsValue {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "WordsValue".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "WordsValue").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"nullable\":true,\"required\":[\"word\"],\"properties\":{\"word\":{\"type\":\"string\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::PutThingResponse {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PutThingResponse".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PutThingResponse").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{}")
-    }
-}
-impl ::schemars::JsonSchema for types::PutThingError {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PutThingError".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PutThingError").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"object\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::AddThingError {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AddThingError".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AddThingError").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"object\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::SetPricesError {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "SetPricesError".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "SetPricesError").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"object\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::SetListsError {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "SetListsError".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "SetListsError").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"object\"}")
-    }
-}
+::openapi_dropshot_runtime::impl_schema!(
+    types::Thing, "Thing", true,
+    "{\"type\":\"object\",\"required\":[\"any\",\"free\"],\"properties\":{\"any\":{},\"spare\":{\"description\":\"Null or absent or anything.\",\"nullable\":true},\"named\":{\"$ref\":\"#/components/schemas/Document\",\"description\":\"A reference with a description beside it.\",\"x-order\":1},\"free\":{\"type\":\"object\"},\"free_values\":{\"type\":\"object\",\"additionalProperties\":true,\"nullable\":true},\"several\":{\"type\":\"array\",\"items\":{},\"uniqueItems\":true},\"by_name\":{\"type\":\"object\",\"additionalProperties\":{}},\"empty\":{\"type\":\"object\",\"additionalProperties\":false},\"digest\":{\"type\":\"string\",\"format\":\"hex string (32 bytes)\",\"x-enum\":[{\"value\":\"none\"}]},\"encoded\":{\"type\":\"string\",\"format\":\"byte\"},\"moment\":{\"type\":\"integer\",\"format\":\"unix-time\"},\"share\":{\"type\":\"number\",\"format\":\"percent\"},\"mode\":{\"enum\":[\"fast\",\"slow\"],\"type\":\"string\"},\"never\":{\"not\":{}}}}",
+    [types::Document]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Document, "Document", true, "{\"description\":\"Any value.\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Same, "Same", true, "{\"$ref\":\"#/components/schemas/Thing\"}",
+    [types::Document, types::Thing]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Prices, "Prices", true,
+    "{\"description\":\"Its own members, and prices by their names.\",\"type\":\"object\",\"required\":[\"currency\",\"kind\"],\"properties\":{\"currency\":{\"type\":\"string\",\"minLength\":3,\"maxLength\":3},\"kind\":{\"type\":\"string\"},\"extra\":{\"type\":\"number\",\"nullable\":true}},\"additionalProperties\":{\"type\":\"number\"}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Words, "Words", true,
+    "{\"description\":\"What each name leads to may be null, and is a type of its own.\",\"type\":\"object\",\"properties\":{\"type\":{\"$ref\":\"#/components/schemas/Language\"}},\"additionalProperties\":{\"type\":\"object\",\"nullable\":true,\"required\":[\"word\"],\"properties\":{\"word\":{\"type\":\"string\"}}}}",
+    [types::Language]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Language, "Language", true, "{\"type\":\"string\",\"enum\":[\"en\",\"fr\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Lists, "Lists", true,
+    "{\"type\":\"object\",\"minProperties\":1,\"properties\":{\"name\":{\"type\":\"string\"}},\"additionalProperties\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Lists\"}}}",
+    [types::Lists]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Only, "Only", true,
+    "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":{\"type\":\"integer\"}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ThingEmpty, "ThingEmpty", false,
+    "{\"type\":\"object\",\"additionalProperties\":false}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ThingEncoded, "ThingEncoded", false,
+    "{\"type\":\"string\",\"format\":\"byte\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ThingMode, "ThingMode", false,
+    "{\"enum\":[\"fast\",\"slow\"],\"type\":\"string\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ThingNever, "ThingNever", false, "{\"not\":{}}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PricesCurrency, "PricesCurrency", false,
+    "{\"type\":\"string\",\"minLength\":3,\"maxLength\":3}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::WordsValue, "WordsValue", false,
+    "{\"type\":\"object\",\"nullable\":true,\"required\":[\"word\"],\"properties\":{\"word\":{\"type\":\"string\"}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PutThingResponse, "PutThingResponse", false, "{}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PutThingError, "PutThingError", false, "{\"type\":\"object\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AddThingError, "AddThingError", false, "{\"type\":\"object\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::SetPricesError, "SetPricesError", false, "{\"type\":\"object\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::SetListsError, "SetListsError", false, "{\"type\":\"object\"}", []
+);
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {

@@ -262,24 +262,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Label(::std::string::String);
-    impl ::std::ops::Deref for Label {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Label> for ::std::string::String {
         fn from(value: Label) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Label {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Label {
@@ -295,35 +280,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Label {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Label {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Label {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(Label);
     /// `Memo`
     #[derive(
         ::serde::Deserialize,
@@ -338,12 +295,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct Memo(pub ::std::string::String);
-    impl ::std::ops::Deref for Memo {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Memo> for ::std::string::String {
         fn from(value: Memo) -> Self {
             value.0
@@ -369,24 +320,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Pin(::std::string::String);
-    impl ::std::ops::Deref for Pin {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Pin> for ::std::string::String {
         fn from(value: Pin) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Pin {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Pin {
@@ -407,35 +343,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Pin {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Pin {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Pin {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(Pin);
     /// `Speed`
     #[derive(
         ::serde::Serialize,
@@ -608,96 +516,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i64> for Copies {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for Copies {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for Copies {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for Copies {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for Copies {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for Copies {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i32 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Copies {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i32 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for Copies {
-        type Target = i32;
-        fn deref(&self) -> &i32 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Copies> for i32 {
-        fn from(value: Copies) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Copies {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Copies {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(Copies(i32) from i64 u32 u64 usize);
+    ::openapi_dropshot_runtime::impl_conversions!(Copies(i32));
     impl ::std::default::Default for Copies {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -729,96 +549,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for Balance {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for Balance {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for Balance {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for Balance {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for Balance {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for Balance {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i64 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Balance {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i64 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for Balance {
-        type Target = i64;
-        fn deref(&self) -> &i64 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Balance> for i64 {
-        fn from(value: Balance) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Balance {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Balance {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(Balance(i64) from i32 u32 u64 usize);
+    ::openapi_dropshot_runtime::impl_conversions!(Balance(i64));
     /// `Count`
     #[derive(
         ::serde::Serialize,
@@ -841,96 +573,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for Count {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for Count {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for Count {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for Count {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for Count {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for Count {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i64 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Count {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i64 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for Count {
-        type Target = i64;
-        fn deref(&self) -> &i64 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Count> for i64 {
-        fn from(value: Count) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Count {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Count {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(Count(i64) from i32 u32 u64 usize);
+    ::openapi_dropshot_runtime::impl_conversions!(Count(i64));
     /// `Amount`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -969,92 +613,12 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::fmt::Display for Amount {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for Amount {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: ::openapi_dropshot_runtime::Decimal = value
-                .parse()
-                .map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Amount {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: ::openapi_dropshot_runtime::Decimal = ::serde::Deserialize::deserialize(
-                deserializer,
-            )?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for Amount {
-        type Target = ::openapi_dropshot_runtime::Decimal;
-        fn deref(&self) -> &::openapi_dropshot_runtime::Decimal {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Amount> for ::openapi_dropshot_runtime::Decimal {
-        fn from(value: Amount) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(
+        Amount(::openapi_dropshot_runtime::Decimal) from i32 i64 u32 u64
+    );
+    ::openapi_dropshot_runtime::impl_conversions!(
+        Amount(::openapi_dropshot_runtime::Decimal)
+    );
     /// `Rate`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -1079,92 +643,12 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for Rate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for Rate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for Rate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for Rate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::fmt::Display for Rate {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for Rate {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: ::openapi_dropshot_runtime::Decimal = value
-                .parse()
-                .map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Rate {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: ::openapi_dropshot_runtime::Decimal = ::serde::Deserialize::deserialize(
-                deserializer,
-            )?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for Rate {
-        type Target = ::openapi_dropshot_runtime::Decimal;
-        fn deref(&self) -> &::openapi_dropshot_runtime::Decimal {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Rate> for ::openapi_dropshot_runtime::Decimal {
-        fn from(value: Rate) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Rate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Rate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(
+        Rate(::openapi_dropshot_runtime::Decimal) from i32 i64 u32 u64
+    );
+    ::openapi_dropshot_runtime::impl_conversions!(
+        Rate(::openapi_dropshot_runtime::Decimal)
+    );
     impl ::std::default::Default for Rate {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -1187,92 +671,12 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for Factor {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for Factor {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for Factor {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for Factor {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::fmt::Display for Factor {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for Factor {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: ::openapi_dropshot_runtime::Decimal = value
-                .parse()
-                .map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Factor {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: ::openapi_dropshot_runtime::Decimal = ::serde::Deserialize::deserialize(
-                deserializer,
-            )?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for Factor {
-        type Target = ::openapi_dropshot_runtime::Decimal;
-        fn deref(&self) -> &::openapi_dropshot_runtime::Decimal {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Factor> for ::openapi_dropshot_runtime::Decimal {
-        fn from(value: Factor) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Factor {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Factor {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(
+        Factor(::openapi_dropshot_runtime::Decimal) from i32 i64 u32 u64
+    );
+    ::openapi_dropshot_runtime::impl_conversions!(
+        Factor(::openapi_dropshot_runtime::Decimal)
+    );
     impl ::std::default::Default for Urgent {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -1374,158 +778,14 @@ pub mod types {
             }
         }
     }
-    impl Label {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Label {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Label {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Label {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Label> for str {
-        fn eq(&self, other: &Label) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Label {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Label> for &str {
-        fn eq(&self, other: &Label) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Label {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Label> for ::std::string::String {
-        fn eq(&self, other: &Label) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(Label);
     impl ::std::convert::From<&str> for Memo {
         fn from(value: &str) -> Self {
             Self(value.to_owned())
         }
     }
-    impl Memo {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Memo {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Memo {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Memo {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Memo> for str {
-        fn eq(&self, other: &Memo) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Memo {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Memo> for &str {
-        fn eq(&self, other: &Memo) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Memo {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Memo> for ::std::string::String {
-        fn eq(&self, other: &Memo) -> bool {
-            other == self
-        }
-    }
-    impl Pin {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Pin {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Pin {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Pin {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Pin> for str {
-        fn eq(&self, other: &Pin) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Pin {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Pin> for &str {
-        fn eq(&self, other: &Pin) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Pin {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Pin> for ::std::string::String {
-        fn eq(&self, other: &Pin) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(Memo);
+    ::openapi_dropshot_runtime::impl_text!(Pin);
     impl Speed {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Slow, Self::Fast];
@@ -1538,267 +798,74 @@ pub mod types {
         }
     }
 }
-impl ::schemars::JsonSchema for types::Copies {
-    fn schema_name() -> ::std::string::String {
-        "Copies".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Copies").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"integer\",\"format\":\"int32\",\"minimum\":1,\"maximum\":9,\"default\":2}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Balance {
-    fn schema_name() -> ::std::string::String {
-        "Balance".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Balance").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"integer\",\"exclusiveMinimum\":-5}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Count {
-    fn schema_name() -> ::std::string::String {
-        "Count".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Count").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"integer\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::Amount {
-    fn schema_name() -> ::std::string::String {
-        "Amount".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Amount").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"number\",\"maximum\":999.99,\"exclusiveMinimum\":0}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Rate {
-    fn schema_name() -> ::std::string::String {
-        "Rate".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Rate").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"number\",\"default\":0.25,\"exclusiveMaximum\":1}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Factor {
-    fn schema_name() -> ::std::string::String {
-        "Factor".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Factor").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"number\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::Urgent {
-    fn schema_name() -> ::std::string::String {
-        "Urgent".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Urgent").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"boolean\",\"default\":true}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Speed {
-    fn schema_name() -> ::std::string::String {
-        "Speed".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Speed").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"slow\",\"fast\"],\"default\":\"fast\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Memo {
-    fn schema_name() -> ::std::string::String {
-        "Memo".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Memo").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"default\":\"none\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Label {
-    fn schema_name() -> ::std::string::String {
-        "Label".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Label").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"minLength\":1,\"maxLength\":4}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Pin {
-    fn schema_name() -> ::std::string::String {
-        "Pin".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Pin").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"password\",\"minLength\":4,\"pattern\":\"^[0-9]+$\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::CardMethod {
-    fn schema_name() -> ::std::string::String {
-        "CardMethod".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "CardMethod").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"card\",\"virtual card\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::CashMethod {
-    fn schema_name() -> ::std::string::String {
-        "CashMethod".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "CashMethod").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"cash\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Card {
-    fn schema_name() -> ::std::string::String {
-        "Card".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Card").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::CardMethod>();
-        let _ = generator.subschema_for::<types::Pin>();
-        let _ = generator.subschema_for::<types::Amount>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"method\",\"pin\",\"amount\"],\"additionalProperties\":false,\"properties\":{\"method\":{\"$ref\":\"#/components/schemas/CardMethod\"},\"pin\":{\"$ref\":\"#/components/schemas/Pin\"},\"amount\":{\"$ref\":\"#/components/schemas/Amount\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Cash {
-    fn schema_name() -> ::std::string::String {
-        "Cash".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Cash").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::CashMethod>();
-        let _ = generator.subschema_for::<types::Amount>();
-        let _ = generator.subschema_for::<types::Balance>();
-        let _ = generator.subschema_for::<types::Speed>();
-        let _ = generator.subschema_for::<types::Rate>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"method\",\"amount\"],\"properties\":{\"method\":{\"$ref\":\"#/components/schemas/CashMethod\"},\"amount\":{\"$ref\":\"#/components/schemas/Amount\"},\"balance\":{\"$ref\":\"#/components/schemas/Balance\"},\"type\":{\"$ref\":\"#/components/schemas/Speed\"},\"rate\":{\"$ref\":\"#/components/schemas/Rate\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Payment {
-    fn schema_name() -> ::std::string::String {
-        "Payment".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Payment").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Card>();
-        let _ = generator.subschema_for::<types::Cash>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Card\"},{\"$ref\":\"#/components/schemas/Cash\"}],\"discriminator\":{\"propertyName\":\"method\",\"mapping\":{\"card\":\"#/components/schemas/Card\",\"virtual card\":\"#/components/schemas/Card\",\"cash\":\"#/components/schemas/Cash\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Failure {
-    fn schema_name() -> ::std::string::String {
-        "Failure".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Failure").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"why\":{\"type\":\"string\"}}}",
-        )
-    }
-}
+::openapi_dropshot_runtime::impl_schema!(
+    types::Copies, "Copies", true,
+    "{\"type\":\"integer\",\"format\":\"int32\",\"minimum\":1,\"maximum\":9,\"default\":2}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Balance, "Balance", true, "{\"type\":\"integer\",\"exclusiveMinimum\":-5}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Count, "Count", true, "{\"type\":\"integer\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Amount, "Amount", true,
+    "{\"type\":\"number\",\"maximum\":999.99,\"exclusiveMinimum\":0}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Rate, "Rate", true,
+    "{\"type\":\"number\",\"default\":0.25,\"exclusiveMaximum\":1}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Factor, "Factor", true, "{\"type\":\"number\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Urgent, "Urgent", true, "{\"type\":\"boolean\",\"default\":true}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Speed, "Speed", true,
+    "{\"type\":\"string\",\"enum\":[\"slow\",\"fast\"],\"default\":\"fast\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Memo, "Memo", true, "{\"type\":\"string\",\"default\":\"none\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Label, "Label", true, "{\"type\":\"string\",\"minLength\":1,\"maxLength\":4}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Pin, "Pin", true,
+    "{\"type\":\"string\",\"format\":\"password\",\"minLength\":4,\"pattern\":\"^[0-9]+$\"}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::CardMethod, "CardMethod", true,
+    "{\"type\":\"string\",\"enum\":[\"card\",\"virtual card\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::CashMethod, "CashMethod", true, "{\"type\":\"string\",\"enum\":[\"cash\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Card, "Card", true,
+    "{\"type\":\"object\",\"required\":[\"method\",\"pin\",\"amount\"],\"additionalProperties\":false,\"properties\":{\"method\":{\"$ref\":\"#/components/schemas/CardMethod\"},\"pin\":{\"$ref\":\"#/components/schemas/Pin\"},\"amount\":{\"$ref\":\"#/components/schemas/Amount\"}}}",
+    [types::CardMethod, types::Pin, types::Amount]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Cash, "Cash", true,
+    "{\"type\":\"object\",\"required\":[\"method\",\"amount\"],\"properties\":{\"method\":{\"$ref\":\"#/components/schemas/CashMethod\"},\"amount\":{\"$ref\":\"#/components/schemas/Amount\"},\"balance\":{\"$ref\":\"#/components/schemas/Balance\"},\"type\":{\"$ref\":\"#/components/schemas/Speed\"},\"rate\":{\"$ref\":\"#/components/schemas/Rate\"}}}",
+    [types::CashMethod, types::Amount, types::Balance, types::Speed, types::Rate]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Payment, "Payment", true,
+    "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Card\"},{\"$ref\":\"#/components/schemas/Cash\"}],\"discriminator\":{\"propertyName\":\"method\",\"mapping\":{\"card\":\"#/components/schemas/Card\",\"virtual card\":\"#/components/schemas/Card\",\"cash\":\"#/components/schemas/Cash\"}}}",
+    [types::Card, types::Cash]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Failure, "Failure", true,
+    "{\"type\":\"object\",\"properties\":{\"why\":{\"type\":\"string\"}}}", []
+);
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {

@@ -196,54 +196,20 @@ pub mod types {
         }
     }
 }
-impl ::schemars::JsonSchema for types::Stuck {
-    fn schema_name() -> ::std::string::String {
-        "Stuck".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Stuck").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"force\":{\"type\":\"integer\",\"format\":\"int32\"}},\"required\":[\"force\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Closed {
-    fn schema_name() -> ::std::string::String {
-        "Closed".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Closed").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"seen\":{\"type\":\"string\"}},\"required\":[\"seen\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::ByEverybodyColoursItem {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "ByEverybodyColoursItem".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "ByEverybodyColoursItem").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"red\",\"blue\"]}",
-        )
-    }
-}
+::openapi_dropshot_runtime::impl_schema!(
+    types::Stuck, "Stuck", true,
+    "{\"type\":\"object\",\"properties\":{\"force\":{\"type\":\"integer\",\"format\":\"int32\"}},\"required\":[\"force\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Closed, "Closed", true,
+    "{\"type\":\"object\",\"properties\":{\"seen\":{\"type\":\"string\"}},\"required\":[\"seen\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::ByEverybodyColoursItem, "ByEverybodyColoursItem", false,
+    "{\"type\":\"string\",\"enum\":[\"red\",\"blue\"]}", []
+);
 impl ::openapi_dropshot_runtime::ErrorBody for types::ClosedOrNothingOrStuck {
     fn component(&self) -> ::std::option::Option<&'static str> {
         match self {

@@ -148,24 +148,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct AnythingString(::std::string::String);
-    impl ::std::ops::Deref for AnythingString {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<AnythingString> for ::std::string::String {
         fn from(value: AnythingString) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for AnythingString {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl AnythingString {
@@ -178,35 +163,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for AnythingString {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for AnythingString {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for AnythingString {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    ::openapi_dropshot_runtime::impl_checked_text!(AnythingString);
     /// `Crawl`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Crawl {
@@ -885,12 +842,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct PlanOwnerString(pub ::std::string::String);
-    impl ::std::ops::Deref for PlanOwnerString {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<PlanOwnerString> for ::std::string::String {
         fn from(value: PlanOwnerString) -> Self {
             value.0
@@ -2059,33 +2010,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for RecordAData {
-        type Target = ::std::net::Ipv4Addr;
-        fn deref(&self) -> &::std::net::Ipv4Addr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<RecordAData> for ::std::net::Ipv4Addr {
-        fn from(value: RecordAData) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for RecordAData {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for RecordAData {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_conversions!(RecordAData(::std::net::Ipv4Addr));
     /// `AnythingNumber`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -2111,92 +2036,12 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::fmt::Display for AnythingNumber {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for AnythingNumber {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: ::openapi_dropshot_runtime::Decimal = value
-                .parse()
-                .map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for AnythingNumber {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: ::openapi_dropshot_runtime::Decimal = ::serde::Deserialize::deserialize(
-                deserializer,
-            )?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for AnythingNumber {
-        type Target = ::openapi_dropshot_runtime::Decimal;
-        fn deref(&self) -> &::openapi_dropshot_runtime::Decimal {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<AnythingNumber> for ::openapi_dropshot_runtime::Decimal {
-        fn from(value: AnythingNumber) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(
+        AnythingNumber(::openapi_dropshot_runtime::Decimal) from i32 i64 u32 u64
+    );
+    ::openapi_dropshot_runtime::impl_conversions!(
+        AnythingNumber(::openapi_dropshot_runtime::Decimal)
+    );
     /// `MeasureNumber`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -2221,92 +2066,12 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
-        }
-    }
-    impl ::std::fmt::Display for MeasureNumber {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for MeasureNumber {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: ::openapi_dropshot_runtime::Decimal = value
-                .parse()
-                .map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for MeasureNumber {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: ::openapi_dropshot_runtime::Decimal = ::serde::Deserialize::deserialize(
-                deserializer,
-            )?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for MeasureNumber {
-        type Target = ::openapi_dropshot_runtime::Decimal;
-        fn deref(&self) -> &::openapi_dropshot_runtime::Decimal {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<MeasureNumber> for ::openapi_dropshot_runtime::Decimal {
-        fn from(value: MeasureNumber) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    ::openapi_dropshot_runtime::impl_number!(
+        MeasureNumber(::openapi_dropshot_runtime::Decimal) from i32 i64 u32 u64
+    );
+    ::openapi_dropshot_runtime::impl_conversions!(
+        MeasureNumber(::openapi_dropshot_runtime::Decimal)
+    );
     /// `PlanNext`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -2432,55 +2197,7 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    impl AnythingString {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for AnythingString {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for AnythingString {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for AnythingString {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AnythingString> for str {
-        fn eq(&self, other: &AnythingString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for AnythingString {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AnythingString> for &str {
-        fn eq(&self, other: &AnythingString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for AnythingString {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AnythingString> for ::std::string::String {
-        fn eq(&self, other: &AnythingString) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(AnythingString);
     impl CrawlHow {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Crawl];
@@ -2548,55 +2265,7 @@ pub mod types {
             Self(value.to_owned())
         }
     }
-    impl PlanOwnerString {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for PlanOwnerString {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for PlanOwnerString {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for PlanOwnerString {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<PlanOwnerString> for str {
-        fn eq(&self, other: &PlanOwnerString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for PlanOwnerString {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<PlanOwnerString> for &str {
-        fn eq(&self, other: &PlanOwnerString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for PlanOwnerString {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<PlanOwnerString> for ::std::string::String {
-        fn eq(&self, other: &PlanOwnerString) -> bool {
-            other == self
-        }
-    }
+    ::openapi_dropshot_runtime::impl_text!(PlanOwnerString);
     impl Reason {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Policy, Self::Person];
@@ -2661,809 +2330,213 @@ pub mod types {
         }
     }
 }
-impl ::schemars::JsonSchema for types::Record {
-    fn schema_name() -> ::std::string::String {
-        "Record".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Record").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Target>();
-        let _ = generator.subschema_for::<types::Group>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Told by its type, which is found.\",\"oneOf\":[{\"type\":\"object\",\"required\":[\"type\",\"data\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"A\"]},\"data\":{\"type\":\"string\",\"format\":\"ipv4\"}}},{\"type\":\"object\",\"required\":[\"type\",\"data\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"MX\",\"SRV\"]},\"data\":{\"$ref\":\"#/components/schemas/Target\"}}},{\"$ref\":\"#/components/schemas/Group\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Target {
-    fn schema_name() -> ::std::string::String {
-        "Target".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Target").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"host\"],\"properties\":{\"host\":{\"type\":\"string\"},\"weight\":{\"type\":\"number\",\"nullable\":true}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Group {
-    fn schema_name() -> ::std::string::String {
-        "Group".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Group").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Record>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"type\",\"records\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"group\"]},\"records\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Record\"}},\"first\":{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Record\"}]}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Refusal {
-    fn schema_name() -> ::std::string::String {
-        "Refusal".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Refusal").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Reason>();
-        let _ = generator.subschema_for::<types::Refusal>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Told by its one member, or a text.\",\"oneOf\":[{\"type\":\"string\",\"enum\":[\"Missing\",\"Gone\"]},{\"type\":\"object\",\"required\":[\"Refused\"],\"properties\":{\"Refused\":{\"type\":\"object\",\"required\":[\"by\"],\"properties\":{\"by\":{\"$ref\":\"#/components/schemas/Reason\"}}}},\"additionalProperties\":false},{\"type\":\"object\",\"required\":[\"Wrapped\"],\"properties\":{\"Wrapped\":{\"$ref\":\"#/components/schemas/Refusal\"}},\"additionalProperties\":false}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Reason {
-    fn schema_name() -> ::std::string::String {
-        "Reason".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Reason").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"oneOf\":[{\"type\":\"string\",\"enum\":[\"policy\"],\"description\":\"By a rule.\"},{\"type\":\"string\",\"enum\":[\"person\"],\"description\":\"By somebody.\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Anything {
-    fn schema_name() -> ::std::string::String {
-        "Anything".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Anything").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Anything>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"nullable\":true,\"anyOf\":[{\"type\":\"boolean\"},{\"type\":\"number\",\"maximum\":10},{\"type\":\"string\",\"maxLength\":3},{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Anything\"}},{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/components/schemas/Anything\"}}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Tree {
-    fn schema_name() -> ::std::string::String {
-        "Tree".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Tree").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Tree>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"branches\"],\"properties\":{\"branches\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Tree\"}},\"named\":{\"type\":\"object\",\"nullable\":true,\"additionalProperties\":{\"$ref\":\"#/components/schemas/Tree\"}}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Measure {
-    fn schema_name() -> ::std::string::String {
-        "Measure".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Measure").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Null, by one of its alternatives.\",\"format\":\"length\",\"oneOf\":[{\"type\":\"number\",\"maximum\":10,\"nullable\":true},{\"type\":\"string\",\"enum\":[\"low\",\"high\"]}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Grade {
-    fn schema_name() -> ::std::string::String {
-        "Grade".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Grade").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Texts that are listed, and null.\",\"anyOf\":[{\"type\":\"string\",\"enum\":[\"a\",null],\"nullable\":true},{\"type\":\"string\",\"enum\":[\"b\"]}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Step {
-    fn schema_name() -> ::std::string::String {
-        "Step".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Step").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Pause>();
-        let _ = generator.subschema_for::<types::Target>();
-        let _ = generator.subschema_for::<types::Jump>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Null, by an alternative that is a component, and by one that says it beside a reference.\",\"anyOf\":[{\"$ref\":\"#/components/schemas/Pause\"},{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"walk\"]},\"to\":{\"$ref\":\"#/components/schemas/Target\"}}},{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Jump\"}]}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Pause {
-    fn schema_name() -> ::std::string::String {
-        "Pause".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Pause").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"nullable\":true,\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"pause\"]}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Jump {
-    fn schema_name() -> ::std::string::String {
-        "Jump".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Jump").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Measure>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"jump\"]},\"height\":{\"$ref\":\"#/components/schemas/Measure\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Move {
-    fn schema_name() -> ::std::string::String {
-        "Move".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Move").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Crawl>();
-        let _ = generator.subschema_for::<types::Sprint>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Null, by a variant that may leave the discriminator out, which it has to have here.\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Sprint\"},{\"$ref\":\"#/components/schemas/Crawl\"}],\"discriminator\":{\"propertyName\":\"how\"}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Sprint {
-    fn schema_name() -> ::std::string::String {
-        "Sprint".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Sprint").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"nullable\":true,\"properties\":{\"how\":{\"type\":\"string\",\"enum\":[\"sprint\"]}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Crawl {
-    fn schema_name() -> ::std::string::String {
-        "Crawl".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Crawl").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"how\"],\"properties\":{\"how\":{\"type\":\"string\",\"enum\":[\"crawl\"]}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::Plan {
-    fn schema_name() -> ::std::string::String {
-        "Plan".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "Plan").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Step>();
-        let _ = generator.subschema_for::<types::Measure>();
-        let _ = generator.subschema_for::<types::Grade>();
-        let _ = generator.subschema_for::<types::Move>();
-        let _ = generator.subschema_for::<types::Target>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"step\",\"measure\"],\"properties\":{\"step\":{\"$ref\":\"#/components/schemas/Step\"},\"measure\":{\"$ref\":\"#/components/schemas/Measure\"},\"grade\":{\"$ref\":\"#/components/schemas/Grade\"},\"move\":{\"$ref\":\"#/components/schemas/Move\"},\"next\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Measure\"},{\"type\":\"boolean\"}]},\"owner\":{\"oneOf\":[{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Target\"}]},{\"type\":\"string\"}]}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RecordAType {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RecordAType".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RecordAType").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"A\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RecordAData {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RecordAData".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RecordAData").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"format\":\"ipv4\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RecordA {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RecordA".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RecordA").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"type\",\"data\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"A\"]},\"data\":{\"type\":\"string\",\"format\":\"ipv4\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RecordMxType {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RecordMxType".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RecordMxType").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"MX\",\"SRV\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RecordMx {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RecordMx".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RecordMx").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Target>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"type\",\"data\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"MX\",\"SRV\"]},\"data\":{\"$ref\":\"#/components/schemas/Target\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::GroupType {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "GroupType".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "GroupType").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"group\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RefusalString {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RefusalString".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RefusalString").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"Missing\",\"Gone\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RefusalRefusedRefused {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RefusalRefusedRefused".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RefusalRefusedRefused").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Reason>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"by\"],\"properties\":{\"by\":{\"$ref\":\"#/components/schemas/Reason\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RefusalRefused {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RefusalRefused".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RefusalRefused").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Reason>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"Refused\"],\"properties\":{\"Refused\":{\"type\":\"object\",\"required\":[\"by\"],\"properties\":{\"by\":{\"$ref\":\"#/components/schemas/Reason\"}}}},\"additionalProperties\":false}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RefusalWrapped {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RefusalWrapped".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RefusalWrapped").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Refusal>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"Wrapped\"],\"properties\":{\"Wrapped\":{\"$ref\":\"#/components/schemas/Refusal\"}},\"additionalProperties\":false}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AnythingBoolean {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AnythingBoolean".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AnythingBoolean").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"boolean\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::AnythingNumber {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AnythingNumber".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AnythingNumber").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"number\",\"maximum\":10}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AnythingString {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AnythingString".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AnythingString").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"maxLength\":3}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AnythingList {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AnythingList".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AnythingList").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Anything>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Anything\"}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AnythingObject {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AnythingObject".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AnythingObject").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Anything>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/components/schemas/Anything\"}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::MeasureNumber {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "MeasureNumber".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "MeasureNumber").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"number\",\"maximum\":10,\"nullable\":true}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::MeasureString {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "MeasureString".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "MeasureString").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"low\",\"high\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::StepWalkKind {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "StepWalkKind".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "StepWalkKind").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"walk\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::StepWalk {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "StepWalk".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "StepWalk").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Target>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"walk\"]},\"to\":{\"$ref\":\"#/components/schemas/Target\"}}}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::PauseKind {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PauseKind".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PauseKind").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"pause\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::JumpKind {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "JumpKind".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "JumpKind").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"jump\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::SprintHow {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "SprintHow".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "SprintHow").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"sprint\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::MoveSprint {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "MoveSprint".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "MoveSprint").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Sprint>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"allOf\":[{\"$ref\":\"#/components/schemas/Sprint\"}],\"of\":\"Move\"}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::CrawlHow {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "CrawlHow".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "CrawlHow").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[\"crawl\"]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::PlanNextBoolean {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PlanNextBoolean".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PlanNextBoolean").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"boolean\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::PlanNext {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PlanNext".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PlanNext").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Measure>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Measure\"},{\"type\":\"boolean\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::PlanOwnerString {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PlanOwnerString".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PlanOwnerString").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema("{\"type\":\"string\"}")
-    }
-}
-impl ::schemars::JsonSchema for types::PlanOwner {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "PlanOwner".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "PlanOwner").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Target>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"oneOf\":[{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Target\"}]},{\"type\":\"string\"}]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::RefusalResponse {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "RefusalResponse".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "RefusalResponse").into()
-    }
-    fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"string\",\"enum\":[null]}",
-        )
-    }
-}
-impl ::schemars::JsonSchema for types::AddValueBody {
-    fn is_referenceable() -> bool {
-        false
-    }
-    fn schema_name() -> ::std::string::String {
-        "AddValueBody".to_owned()
-    }
-    fn schema_id() -> ::std::borrow::Cow<'static, str> {
-        concat!(module_path!(), "::", "AddValueBody").into()
-    }
-    fn json_schema(
-        generator: &mut ::schemars::r#gen::SchemaGenerator,
-    ) -> ::schemars::schema::Schema {
-        let _ = generator.subschema_for::<types::Anything>();
-        ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"value\"],\"properties\":{\"value\":{\"$ref\":\"#/components/schemas/Anything\"}}}",
-        )
-    }
-}
+::openapi_dropshot_runtime::impl_schema!(
+    types::Record, "Record", true,
+    "{\"description\":\"Told by its type, which is found.\",\"oneOf\":[{\"type\":\"object\",\"required\":[\"type\",\"data\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"A\"]},\"data\":{\"type\":\"string\",\"format\":\"ipv4\"}}},{\"type\":\"object\",\"required\":[\"type\",\"data\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"MX\",\"SRV\"]},\"data\":{\"$ref\":\"#/components/schemas/Target\"}}},{\"$ref\":\"#/components/schemas/Group\"}]}",
+    [types::Target, types::Group]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Target, "Target", true,
+    "{\"type\":\"object\",\"required\":[\"host\"],\"properties\":{\"host\":{\"type\":\"string\"},\"weight\":{\"type\":\"number\",\"nullable\":true}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Group, "Group", true,
+    "{\"type\":\"object\",\"required\":[\"type\",\"records\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"group\"]},\"records\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Record\"}},\"first\":{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Record\"}]}}}",
+    [types::Record]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Refusal, "Refusal", true,
+    "{\"description\":\"Told by its one member, or a text.\",\"oneOf\":[{\"type\":\"string\",\"enum\":[\"Missing\",\"Gone\"]},{\"type\":\"object\",\"required\":[\"Refused\"],\"properties\":{\"Refused\":{\"type\":\"object\",\"required\":[\"by\"],\"properties\":{\"by\":{\"$ref\":\"#/components/schemas/Reason\"}}}},\"additionalProperties\":false},{\"type\":\"object\",\"required\":[\"Wrapped\"],\"properties\":{\"Wrapped\":{\"$ref\":\"#/components/schemas/Refusal\"}},\"additionalProperties\":false}]}",
+    [types::Reason, types::Refusal]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Reason, "Reason", true,
+    "{\"oneOf\":[{\"type\":\"string\",\"enum\":[\"policy\"],\"description\":\"By a rule.\"},{\"type\":\"string\",\"enum\":[\"person\"],\"description\":\"By somebody.\"}]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Anything, "Anything", true,
+    "{\"nullable\":true,\"anyOf\":[{\"type\":\"boolean\"},{\"type\":\"number\",\"maximum\":10},{\"type\":\"string\",\"maxLength\":3},{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Anything\"}},{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/components/schemas/Anything\"}}]}",
+    [types::Anything]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Tree, "Tree", true,
+    "{\"type\":\"object\",\"required\":[\"branches\"],\"properties\":{\"branches\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Tree\"}},\"named\":{\"type\":\"object\",\"nullable\":true,\"additionalProperties\":{\"$ref\":\"#/components/schemas/Tree\"}}}}",
+    [types::Tree]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Measure, "Measure", true,
+    "{\"description\":\"Null, by one of its alternatives.\",\"format\":\"length\",\"oneOf\":[{\"type\":\"number\",\"maximum\":10,\"nullable\":true},{\"type\":\"string\",\"enum\":[\"low\",\"high\"]}]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Grade, "Grade", true,
+    "{\"description\":\"Texts that are listed, and null.\",\"anyOf\":[{\"type\":\"string\",\"enum\":[\"a\",null],\"nullable\":true},{\"type\":\"string\",\"enum\":[\"b\"]}]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Step, "Step", true,
+    "{\"description\":\"Null, by an alternative that is a component, and by one that says it beside a reference.\",\"anyOf\":[{\"$ref\":\"#/components/schemas/Pause\"},{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"walk\"]},\"to\":{\"$ref\":\"#/components/schemas/Target\"}}},{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Jump\"}]}]}",
+    [types::Pause, types::Target, types::Jump]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Pause, "Pause", true,
+    "{\"type\":\"object\",\"nullable\":true,\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"pause\"]}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Jump, "Jump", true,
+    "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"jump\"]},\"height\":{\"$ref\":\"#/components/schemas/Measure\"}}}",
+    [types::Measure]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Move, "Move", true,
+    "{\"description\":\"Null, by a variant that may leave the discriminator out, which it has to have here.\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Sprint\"},{\"$ref\":\"#/components/schemas/Crawl\"}],\"discriminator\":{\"propertyName\":\"how\"}}",
+    [types::Crawl, types::Sprint]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Sprint, "Sprint", true,
+    "{\"type\":\"object\",\"nullable\":true,\"properties\":{\"how\":{\"type\":\"string\",\"enum\":[\"sprint\"]}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Crawl, "Crawl", true,
+    "{\"type\":\"object\",\"required\":[\"how\"],\"properties\":{\"how\":{\"type\":\"string\",\"enum\":[\"crawl\"]}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::Plan, "Plan", true,
+    "{\"type\":\"object\",\"required\":[\"step\",\"measure\"],\"properties\":{\"step\":{\"$ref\":\"#/components/schemas/Step\"},\"measure\":{\"$ref\":\"#/components/schemas/Measure\"},\"grade\":{\"$ref\":\"#/components/schemas/Grade\"},\"move\":{\"$ref\":\"#/components/schemas/Move\"},\"next\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Measure\"},{\"type\":\"boolean\"}]},\"owner\":{\"oneOf\":[{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Target\"}]},{\"type\":\"string\"}]}}}",
+    [types::Step, types::Measure, types::Grade, types::Move, types::Target]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RecordAType, "RecordAType", false, "{\"type\":\"string\",\"enum\":[\"A\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RecordAData, "RecordAData", false,
+    "{\"type\":\"string\",\"format\":\"ipv4\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RecordA, "RecordA", false,
+    "{\"type\":\"object\",\"required\":[\"type\",\"data\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"A\"]},\"data\":{\"type\":\"string\",\"format\":\"ipv4\"}}}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RecordMxType, "RecordMxType", false,
+    "{\"type\":\"string\",\"enum\":[\"MX\",\"SRV\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RecordMx, "RecordMx", false,
+    "{\"type\":\"object\",\"required\":[\"type\",\"data\"],\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"MX\",\"SRV\"]},\"data\":{\"$ref\":\"#/components/schemas/Target\"}}}",
+    [types::Target]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::GroupType, "GroupType", false, "{\"type\":\"string\",\"enum\":[\"group\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RefusalString, "RefusalString", false,
+    "{\"type\":\"string\",\"enum\":[\"Missing\",\"Gone\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RefusalRefusedRefused, "RefusalRefusedRefused", false,
+    "{\"type\":\"object\",\"required\":[\"by\"],\"properties\":{\"by\":{\"$ref\":\"#/components/schemas/Reason\"}}}",
+    [types::Reason]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RefusalRefused, "RefusalRefused", false,
+    "{\"type\":\"object\",\"required\":[\"Refused\"],\"properties\":{\"Refused\":{\"type\":\"object\",\"required\":[\"by\"],\"properties\":{\"by\":{\"$ref\":\"#/components/schemas/Reason\"}}}},\"additionalProperties\":false}",
+    [types::Reason]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RefusalWrapped, "RefusalWrapped", false,
+    "{\"type\":\"object\",\"required\":[\"Wrapped\"],\"properties\":{\"Wrapped\":{\"$ref\":\"#/components/schemas/Refusal\"}},\"additionalProperties\":false}",
+    [types::Refusal]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AnythingBoolean, "AnythingBoolean", false, "{\"type\":\"boolean\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AnythingNumber, "AnythingNumber", false,
+    "{\"type\":\"number\",\"maximum\":10}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AnythingString, "AnythingString", false,
+    "{\"type\":\"string\",\"maxLength\":3}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AnythingList, "AnythingList", false,
+    "{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Anything\"}}",
+    [types::Anything]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AnythingObject, "AnythingObject", false,
+    "{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/components/schemas/Anything\"}}",
+    [types::Anything]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::MeasureNumber, "MeasureNumber", false,
+    "{\"type\":\"number\",\"maximum\":10,\"nullable\":true}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::MeasureString, "MeasureString", false,
+    "{\"type\":\"string\",\"enum\":[\"low\",\"high\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::StepWalkKind, "StepWalkKind", false,
+    "{\"type\":\"string\",\"enum\":[\"walk\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::StepWalk, "StepWalk", false,
+    "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"walk\"]},\"to\":{\"$ref\":\"#/components/schemas/Target\"}}}",
+    [types::Target]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PauseKind, "PauseKind", false, "{\"type\":\"string\",\"enum\":[\"pause\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::JumpKind, "JumpKind", false, "{\"type\":\"string\",\"enum\":[\"jump\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::SprintHow, "SprintHow", false, "{\"type\":\"string\",\"enum\":[\"sprint\"]}",
+    []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::MoveSprint, "MoveSprint", false,
+    "{\"allOf\":[{\"$ref\":\"#/components/schemas/Sprint\"}],\"of\":\"Move\"}",
+    [types::Sprint]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::CrawlHow, "CrawlHow", false, "{\"type\":\"string\",\"enum\":[\"crawl\"]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PlanNextBoolean, "PlanNextBoolean", false, "{\"type\":\"boolean\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PlanNext, "PlanNext", false,
+    "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Measure\"},{\"type\":\"boolean\"}]}",
+    [types::Measure]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PlanOwnerString, "PlanOwnerString", false, "{\"type\":\"string\"}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::PlanOwner, "PlanOwner", false,
+    "{\"oneOf\":[{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Target\"}]},{\"type\":\"string\"}]}",
+    [types::Target]
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::RefusalResponse, "RefusalResponse", false,
+    "{\"type\":\"string\",\"enum\":[null]}", []
+);
+::openapi_dropshot_runtime::impl_schema!(
+    types::AddValueBody, "AddValueBody", false,
+    "{\"type\":\"object\",\"required\":[\"value\"],\"properties\":{\"value\":{\"$ref\":\"#/components/schemas/Anything\"}}}",
+    [types::Anything]
+);
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {

@@ -800,24 +800,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Cursor(::std::string::String);
-    impl ::std::ops::Deref for Cursor {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Cursor> for ::std::string::String {
         fn from(value: Cursor) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Cursor {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Cursor {
@@ -838,35 +823,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Cursor {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Cursor {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Cursor {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(Cursor);
     /// What went wrong, and what can be done about it.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Error {
@@ -891,24 +848,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorCode(::std::string::String);
-    impl ::std::ops::Deref for ErrorCode {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ErrorCode> for ::std::string::String {
         fn from(value: ErrorCode) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ErrorCode {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ErrorCode {
@@ -929,35 +871,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ErrorCode {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ErrorCode {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ErrorCode {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(ErrorCode);
     /// The rule that was violated: a keyword of the schema (`required`, `type`, `minLength`, `maxLength`, `minimum`,
     /// `maximum`, `enum`, `pattern`, `format`, `additionalProperties`), or one of `json` (malformed), `precision` (a
     /// number with too many digits), `cursor` (not one of this list), `unknown` (a query parameter), `repeated` (a
@@ -965,24 +879,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorConstraint(::std::string::String);
-    impl ::std::ops::Deref for ErrorConstraint {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ErrorConstraint> for ::std::string::String {
         fn from(value: ErrorConstraint) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ErrorConstraint {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ErrorConstraint {
@@ -1003,35 +902,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ErrorConstraint {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ErrorConstraint {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ErrorConstraint {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(ErrorConstraint);
     /// One violation.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ErrorDetail {
@@ -1048,24 +919,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorMessage(::std::string::String);
-    impl ::std::ops::Deref for ErrorMessage {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ErrorMessage> for ::std::string::String {
         fn from(value: ErrorMessage) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ErrorMessage {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ErrorMessage {
@@ -1081,35 +937,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ErrorMessage {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ErrorMessage {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ErrorMessage {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(ErrorMessage);
     /// What is wrong: a JSON Pointer into the body (`/unitPrice`; empty for the whole body; for `required` and
     /// `additionalProperties` the missing or unknown member itself), or the name of the parameter or header. Names are
     /// whole: where a pointer or a name would be longer than 256 characters, this is the pointer to the object that has
@@ -1117,24 +945,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorPath(::std::string::String);
-    impl ::std::ops::Deref for ErrorPath {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ErrorPath> for ::std::string::String {
         fn from(value: ErrorPath) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ErrorPath {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ErrorPath {
@@ -1147,35 +960,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ErrorPath {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ErrorPath {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ErrorPath {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(ErrorPath);
     /// What every error answers.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ErrorResponse {
@@ -1270,24 +1055,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct IdempotencyKey(::std::string::String);
-    impl ::std::ops::Deref for IdempotencyKey {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<IdempotencyKey> for ::std::string::String {
         fn from(value: IdempotencyKey) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for IdempotencyKey {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl IdempotencyKey {
@@ -1308,35 +1078,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for IdempotencyKey {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for IdempotencyKey {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for IdempotencyKey {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(IdempotencyKey);
     /// Whether the answer repeats that of an earlier request.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(transparent)]
@@ -1384,24 +1126,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct NextCursor(::std::string::String);
-    impl ::std::ops::Deref for NextCursor {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<NextCursor> for ::std::string::String {
         fn from(value: NextCursor) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for NextCursor {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl NextCursor {
@@ -1422,35 +1149,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for NextCursor {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NextCursor {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for NextCursor {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(NextCursor);
     /// Goods or a service that a team sells.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Product {
@@ -1488,24 +1187,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ProductDescription(::std::string::String);
-    impl ::std::ops::Deref for ProductDescription {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ProductDescription> for ::std::string::String {
         fn from(value: ProductDescription) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ProductDescription {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ProductDescription {
@@ -1523,57 +1207,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ProductDescription {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ProductDescription {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ProductDescription {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(ProductDescription);
     /// The path of a product.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ProductLocation(::std::string::String);
-    impl ::std::ops::Deref for ProductLocation {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ProductLocation> for ::std::string::String {
         fn from(value: ProductLocation) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ProductLocation {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ProductLocation {
@@ -1602,57 +1243,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ProductLocation {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ProductLocation {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ProductLocation {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(ProductLocation);
     /// What the product is called on documents.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ProductName(::std::string::String);
-    impl ::std::ops::Deref for ProductName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ProductName> for ::std::string::String {
         fn from(value: ProductName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ProductName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ProductName {
@@ -1673,35 +1271,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ProductName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ProductName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ProductName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(ProductName);
     /// One page of a list of products.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ProductPage {
@@ -1930,24 +1500,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct RateLimit(::std::string::String);
-    impl ::std::ops::Deref for RateLimit {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<RateLimit> for ::std::string::String {
         fn from(value: RateLimit) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for RateLimit {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl RateLimit {
@@ -1970,57 +1525,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for RateLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for RateLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for RateLimit {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(RateLimit);
     /// The quota, as in the IETF draft *RateLimit header fields for HTTP*: `q` requests in a window of `w` seconds.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct RateLimitPolicy(::std::string::String);
-    impl ::std::ops::Deref for RateLimitPolicy {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<RateLimitPolicy> for ::std::string::String {
         fn from(value: RateLimitPolicy) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for RateLimitPolicy {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl RateLimitPolicy {
@@ -2043,57 +1555,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for RateLimitPolicy {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for RateLimitPolicy {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for RateLimitPolicy {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(RateLimitPolicy);
     /// Identifies one request, for tracing. Opaque.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct RequestId(::std::string::String);
-    impl ::std::ops::Deref for RequestId {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<RequestId> for ::std::string::String {
         fn from(value: RequestId) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for RequestId {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl RequestId {
@@ -2114,58 +1583,15 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for RequestId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for RequestId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for RequestId {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(RequestId);
     /// The team's own identifier of the product (stock keeping unit); null when unset. Unique among the active products
     /// of the team and mode, compared exactly.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Sku(::std::string::String);
-    impl ::std::ops::Deref for Sku {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Sku> for ::std::string::String {
         fn from(value: Sku) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Sku {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Sku {
@@ -2186,35 +1612,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Sku {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Sku {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Sku {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(Sku);
     /// The unit that the price is for. Once set, it can be changed but not cleared.
     ///
     /// For electronic invoices, each unit has a code of UN/ECE Recommendation 20 (units of measure) or 21 (packages,
@@ -2701,24 +2099,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct WwwAuthenticate(::std::string::String);
-    impl ::std::ops::Deref for WwwAuthenticate {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<WwwAuthenticate> for ::std::string::String {
         fn from(value: WwwAuthenticate) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for WwwAuthenticate {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl WwwAuthenticate {
@@ -2742,35 +2125,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for WwwAuthenticate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for WwwAuthenticate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for WwwAuthenticate {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(WwwAuthenticate);
     /// Types for composing complex structures.
     pub mod builder {
         #[derive(Clone, Debug)]
@@ -3824,33 +3179,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for ProductId {
-        type Target = ::uuid::Uuid;
-        fn deref(&self) -> &::uuid::Uuid {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<ProductId> for ::uuid::Uuid {
-        fn from(value: ProductId) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for ProductId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ProductId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(ProductId(::uuid::Uuid));
     /// The price of one unit, in the major unit of the currency (`12.5` with `EUR` is twelve euros and fifty cents). An
     /// exact decimal of at most 40 significant digits, which the service neither rounds nor limits to the digits that
     /// are usual for the currency.
@@ -3883,92 +3212,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::fmt::Display for Amount {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for Amount {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: super::super::Decimal = value
-                .parse()
-                .map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Amount {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: super::super::Decimal = ::serde::Deserialize::deserialize(
-                deserializer,
-            )?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for Amount {
-        type Target = super::super::Decimal;
-        fn deref(&self) -> &super::super::Decimal {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Amount> for super::super::Decimal {
-        fn from(value: Amount) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Amount {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(Amount(super::super::Decimal) from i32 i64 u32 u64);
+    super::super::impl_conversions!(Amount(super::super::Decimal));
     /// The tax on the product in percent (`19` is 19 %), an exact decimal; null when unset.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -3999,92 +3244,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for TaxRate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for TaxRate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for TaxRate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for TaxRate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::fmt::Display for TaxRate {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for TaxRate {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: super::super::Decimal = value
-                .parse()
-                .map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for TaxRate {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: super::super::Decimal = ::serde::Deserialize::deserialize(
-                deserializer,
-            )?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for TaxRate {
-        type Target = super::super::Decimal;
-        fn deref(&self) -> &super::super::Decimal {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<TaxRate> for super::super::Decimal {
-        fn from(value: TaxRate) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for TaxRate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for TaxRate {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(TaxRate(super::super::Decimal) from i32 i64 u32 u64);
+    super::super::impl_conversions!(TaxRate(super::super::Decimal));
     impl ::std::default::Default for ProductStatusFilter {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -4119,96 +3280,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i64> for PageLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for PageLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for PageLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for PageLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for PageLimit {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for PageLimit {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i32 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for PageLimit {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i32 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for PageLimit {
-        type Target = i32;
-        fn deref(&self) -> &i32 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<PageLimit> for i32 {
-        fn from(value: PageLimit) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for PageLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for PageLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(PageLimit(i32) from i64 u32 u64 usize);
+    super::super::impl_conversions!(PageLimit(i32));
     impl ::std::default::Default for PageLimit {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -4269,33 +3342,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for Timestamp {
-        type Target = ::chrono::DateTime<::chrono::Utc>;
-        fn deref(&self) -> &::chrono::DateTime<::chrono::Utc> {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<Timestamp> for ::chrono::DateTime<::chrono::Utc> {
-        fn from(value: Timestamp) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for Timestamp {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Timestamp {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(Timestamp(::chrono::DateTime < ::chrono::Utc >));
     /// Whole seconds.
     #[derive(
         ::serde::Serialize,
@@ -4324,96 +3371,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i64> for RetryAfter {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for RetryAfter {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for RetryAfter {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for RetryAfter {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for RetryAfter {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for RetryAfter {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i32 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for RetryAfter {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i32 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for RetryAfter {
-        type Target = i32;
-        fn deref(&self) -> &i32 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<RetryAfter> for i32 {
-        fn from(value: RetryAfter) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for RetryAfter {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for RetryAfter {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(RetryAfter(i32) from i64 u32 u64 usize);
+    super::super::impl_conversions!(RetryAfter(i32));
     impl ::std::fmt::Display for Cursor {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -4851,251 +3810,11 @@ pub mod types {
             }
         }
     }
-    impl Cursor {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Cursor {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Cursor {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Cursor {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Cursor> for str {
-        fn eq(&self, other: &Cursor) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Cursor {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Cursor> for &str {
-        fn eq(&self, other: &Cursor) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Cursor {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Cursor> for ::std::string::String {
-        fn eq(&self, other: &Cursor) -> bool {
-            other == self
-        }
-    }
-    impl ErrorCode {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ErrorCode {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ErrorCode {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ErrorCode {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorCode> for str {
-        fn eq(&self, other: &ErrorCode) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ErrorCode {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorCode> for &str {
-        fn eq(&self, other: &ErrorCode) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ErrorCode {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorCode> for ::std::string::String {
-        fn eq(&self, other: &ErrorCode) -> bool {
-            other == self
-        }
-    }
-    impl ErrorConstraint {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ErrorConstraint {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ErrorConstraint {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ErrorConstraint {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorConstraint> for str {
-        fn eq(&self, other: &ErrorConstraint) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ErrorConstraint {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorConstraint> for &str {
-        fn eq(&self, other: &ErrorConstraint) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ErrorConstraint {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorConstraint> for ::std::string::String {
-        fn eq(&self, other: &ErrorConstraint) -> bool {
-            other == self
-        }
-    }
-    impl ErrorMessage {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ErrorMessage {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ErrorMessage {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ErrorMessage {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorMessage> for str {
-        fn eq(&self, other: &ErrorMessage) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ErrorMessage {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorMessage> for &str {
-        fn eq(&self, other: &ErrorMessage) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ErrorMessage {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorMessage> for ::std::string::String {
-        fn eq(&self, other: &ErrorMessage) -> bool {
-            other == self
-        }
-    }
-    impl ErrorPath {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ErrorPath {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ErrorPath {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ErrorPath {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorPath> for str {
-        fn eq(&self, other: &ErrorPath) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ErrorPath {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorPath> for &str {
-        fn eq(&self, other: &ErrorPath) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ErrorPath {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ErrorPath> for ::std::string::String {
-        fn eq(&self, other: &ErrorPath) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(Cursor);
+    super::super::impl_text!(ErrorCode);
+    super::super::impl_text!(ErrorConstraint);
+    super::super::impl_text!(ErrorMessage);
+    super::super::impl_text!(ErrorPath);
     impl ErrorType {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[
@@ -5120,251 +3839,11 @@ pub mod types {
             }
         }
     }
-    impl IdempotencyKey {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for IdempotencyKey {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for IdempotencyKey {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for IdempotencyKey {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<IdempotencyKey> for str {
-        fn eq(&self, other: &IdempotencyKey) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for IdempotencyKey {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<IdempotencyKey> for &str {
-        fn eq(&self, other: &IdempotencyKey) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for IdempotencyKey {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<IdempotencyKey> for ::std::string::String {
-        fn eq(&self, other: &IdempotencyKey) -> bool {
-            other == self
-        }
-    }
-    impl NextCursor {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for NextCursor {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for NextCursor {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for NextCursor {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NextCursor> for str {
-        fn eq(&self, other: &NextCursor) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for NextCursor {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NextCursor> for &str {
-        fn eq(&self, other: &NextCursor) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for NextCursor {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NextCursor> for ::std::string::String {
-        fn eq(&self, other: &NextCursor) -> bool {
-            other == self
-        }
-    }
-    impl ProductDescription {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ProductDescription {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ProductDescription {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ProductDescription {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ProductDescription> for str {
-        fn eq(&self, other: &ProductDescription) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ProductDescription {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ProductDescription> for &str {
-        fn eq(&self, other: &ProductDescription) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ProductDescription {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ProductDescription> for ::std::string::String {
-        fn eq(&self, other: &ProductDescription) -> bool {
-            other == self
-        }
-    }
-    impl ProductLocation {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ProductLocation {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ProductLocation {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ProductLocation {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ProductLocation> for str {
-        fn eq(&self, other: &ProductLocation) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ProductLocation {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ProductLocation> for &str {
-        fn eq(&self, other: &ProductLocation) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ProductLocation {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ProductLocation> for ::std::string::String {
-        fn eq(&self, other: &ProductLocation) -> bool {
-            other == self
-        }
-    }
-    impl ProductName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ProductName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ProductName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ProductName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ProductName> for str {
-        fn eq(&self, other: &ProductName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ProductName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ProductName> for &str {
-        fn eq(&self, other: &ProductName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ProductName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ProductName> for ::std::string::String {
-        fn eq(&self, other: &ProductName) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(IdempotencyKey);
+    super::super::impl_text!(NextCursor);
+    super::super::impl_text!(ProductDescription);
+    super::super::impl_text!(ProductLocation);
+    super::super::impl_text!(ProductName);
     impl ProductStatus {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Active, Self::Archived];
@@ -5399,202 +3878,10 @@ pub mod types {
             }
         }
     }
-    impl RateLimit {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for RateLimit {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for RateLimit {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for RateLimit {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<RateLimit> for str {
-        fn eq(&self, other: &RateLimit) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for RateLimit {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<RateLimit> for &str {
-        fn eq(&self, other: &RateLimit) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for RateLimit {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<RateLimit> for ::std::string::String {
-        fn eq(&self, other: &RateLimit) -> bool {
-            other == self
-        }
-    }
-    impl RateLimitPolicy {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for RateLimitPolicy {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for RateLimitPolicy {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for RateLimitPolicy {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<RateLimitPolicy> for str {
-        fn eq(&self, other: &RateLimitPolicy) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for RateLimitPolicy {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<RateLimitPolicy> for &str {
-        fn eq(&self, other: &RateLimitPolicy) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for RateLimitPolicy {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<RateLimitPolicy> for ::std::string::String {
-        fn eq(&self, other: &RateLimitPolicy) -> bool {
-            other == self
-        }
-    }
-    impl RequestId {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for RequestId {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for RequestId {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for RequestId {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<RequestId> for str {
-        fn eq(&self, other: &RequestId) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for RequestId {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<RequestId> for &str {
-        fn eq(&self, other: &RequestId) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for RequestId {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<RequestId> for ::std::string::String {
-        fn eq(&self, other: &RequestId) -> bool {
-            other == self
-        }
-    }
-    impl Sku {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Sku {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Sku {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Sku {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Sku> for str {
-        fn eq(&self, other: &Sku) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Sku {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Sku> for &str {
-        fn eq(&self, other: &Sku) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Sku {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Sku> for ::std::string::String {
-        fn eq(&self, other: &Sku) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(RateLimit);
+    super::super::impl_text!(RateLimitPolicy);
+    super::super::impl_text!(RequestId);
+    super::super::impl_text!(Sku);
     impl UnitOfMeasure {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[
@@ -5761,55 +4048,7 @@ pub mod types {
             }
         }
     }
-    impl WwwAuthenticate {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for WwwAuthenticate {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for WwwAuthenticate {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for WwwAuthenticate {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<WwwAuthenticate> for str {
-        fn eq(&self, other: &WwwAuthenticate) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for WwwAuthenticate {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<WwwAuthenticate> for &str {
-        fn eq(&self, other: &WwwAuthenticate) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for WwwAuthenticate {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<WwwAuthenticate> for ::std::string::String {
-        fn eq(&self, other: &WwwAuthenticate) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(WwwAuthenticate);
 }
 #[derive(Clone, Debug)]
 /// Client for Product catalog API

@@ -55,9 +55,12 @@ pub mod mobile_mock;
 mod choice;
 mod decimal;
 mod field;
+mod newtype;
 mod time;
 
 use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
+#[allow(unused_imports)] // Not every document has use for each.
+use newtype::{impl_checked_text, impl_conversions, impl_number, impl_text};
 pub use time::{is_writable, parse_rfc3339, rfc3339};

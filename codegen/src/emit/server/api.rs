@@ -286,9 +286,14 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
             .map(|operation| operation_static(operation));
         quote!(&[#(&#operations),*])
     });
+    let hooks: IndexMap<_, _> = ways
+        .values()
+        .map(|(_, it)| it.error_schema())
+        .map(|it| (it.clone(), error_hook(document, it.as_deref()).0))
+        .collect();
     let absent = paths.values().enumerate().map(|(index, operations)| {
         let description = description(operations[0]);
-        let (refuse, _) = error_hook(document, operations[0].error_schema().as_deref());
+        let refuse = &hooks[&operations[0].error_schema()];
         quote! {
             openapi_dropshot_runtime::register_absent_methods(
                 api,

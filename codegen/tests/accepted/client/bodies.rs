@@ -13,24 +13,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct AddNoteBody(::std::string::String);
-    impl ::std::ops::Deref for AddNoteBody {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<AddNoteBody> for ::std::string::String {
         fn from(value: AddNoteBody) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for AddNoteBody {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl AddNoteBody {
@@ -46,35 +31,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for AddNoteBody {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for AddNoteBody {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for AddNoteBody {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(AddNoteBody);
     /// `AddNoteResponse`
     #[derive(
         ::serde::Deserialize,
@@ -89,12 +46,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct AddNoteResponse(pub ::std::string::String);
-    impl ::std::ops::Deref for AddNoteResponse {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<AddNoteResponse> for ::std::string::String {
         fn from(value: AddNoteResponse) -> Self {
             value.0
@@ -155,24 +106,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct FormName(::std::string::String);
-    impl ::std::ops::Deref for FormName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<FormName> for ::std::string::String {
         fn from(value: FormName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for FormName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl FormName {
@@ -185,57 +121,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for FormName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for FormName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for FormName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(FormName);
     /// `GetFileName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct GetFileName(::std::string::String);
-    impl ::std::ops::Deref for GetFileName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<GetFileName> for ::std::string::String {
         fn from(value: GetFileName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for GetFileName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl GetFileName {
@@ -248,35 +141,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for GetFileName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for GetFileName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for GetFileName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(GetFileName);
     /// `MaybeReason`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct MaybeReason {
@@ -301,12 +166,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct OneOrNoneString(pub ::std::string::String);
-    impl ::std::ops::Deref for OneOrNoneString {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<OneOrNoneString> for ::std::string::String {
         fn from(value: OneOrNoneString) -> Self {
             value.0
@@ -710,261 +569,21 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    impl AddNoteBody {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for AddNoteBody {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for AddNoteBody {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for AddNoteBody {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteBody> for str {
-        fn eq(&self, other: &AddNoteBody) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for AddNoteBody {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteBody> for &str {
-        fn eq(&self, other: &AddNoteBody) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for AddNoteBody {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteBody> for ::std::string::String {
-        fn eq(&self, other: &AddNoteBody) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(AddNoteBody);
     impl ::std::convert::From<&str> for AddNoteResponse {
         fn from(value: &str) -> Self {
             Self(value.to_owned())
         }
     }
-    impl AddNoteResponse {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for AddNoteResponse {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for AddNoteResponse {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for AddNoteResponse {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteResponse> for str {
-        fn eq(&self, other: &AddNoteResponse) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for AddNoteResponse {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteResponse> for &str {
-        fn eq(&self, other: &AddNoteResponse) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for AddNoteResponse {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddNoteResponse> for ::std::string::String {
-        fn eq(&self, other: &AddNoteResponse) -> bool {
-            other == self
-        }
-    }
-    impl FormName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for FormName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for FormName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for FormName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<FormName> for str {
-        fn eq(&self, other: &FormName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for FormName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<FormName> for &str {
-        fn eq(&self, other: &FormName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for FormName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<FormName> for ::std::string::String {
-        fn eq(&self, other: &FormName) -> bool {
-            other == self
-        }
-    }
-    impl GetFileName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for GetFileName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for GetFileName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for GetFileName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetFileName> for str {
-        fn eq(&self, other: &GetFileName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for GetFileName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetFileName> for &str {
-        fn eq(&self, other: &GetFileName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for GetFileName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetFileName> for ::std::string::String {
-        fn eq(&self, other: &GetFileName) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(AddNoteResponse);
+    super::super::impl_text!(FormName);
+    super::super::impl_text!(GetFileName);
     impl ::std::convert::From<&str> for OneOrNoneString {
         fn from(value: &str) -> Self {
             Self(value.to_owned())
         }
     }
-    impl OneOrNoneString {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for OneOrNoneString {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for OneOrNoneString {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for OneOrNoneString {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<OneOrNoneString> for str {
-        fn eq(&self, other: &OneOrNoneString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for OneOrNoneString {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<OneOrNoneString> for &str {
-        fn eq(&self, other: &OneOrNoneString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for OneOrNoneString {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<OneOrNoneString> for ::std::string::String {
-        fn eq(&self, other: &OneOrNoneString) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(OneOrNoneString);
 }
 #[derive(Clone, Debug)]
 /// Client for Files

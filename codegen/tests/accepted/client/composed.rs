@@ -544,24 +544,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct GetPetXWayString2(::std::string::String);
-    impl ::std::ops::Deref for GetPetXWayString2 {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<GetPetXWayString2> for ::std::string::String {
         fn from(value: GetPetXWayString2) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for GetPetXWayString2 {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl GetPetXWayString2 {
@@ -574,57 +559,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for GetPetXWayString2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for GetPetXWayString2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for GetPetXWayString2 {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(GetPetXWayString2);
     /// `NameOrIdName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct NameOrIdName(::std::string::String);
-    impl ::std::ops::Deref for NameOrIdName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<NameOrIdName> for ::std::string::String {
         fn from(value: NameOrIdName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for NameOrIdName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl NameOrIdName {
@@ -642,57 +584,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for NameOrIdName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NameOrIdName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for NameOrIdName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(NameOrIdName);
     /// `Net4`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Net4(::std::string::String);
-    impl ::std::ops::Deref for Net4 {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Net4> for ::std::string::String {
         fn from(value: Net4) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Net4 {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Net4 {
@@ -707,57 +606,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Net4 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Net4 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Net4 {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(Net4);
     /// `Net6`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Net6(::std::string::String);
-    impl ::std::ops::Deref for Net6 {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Net6> for ::std::string::String {
         fn from(value: Net6) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Net6 {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Net6 {
@@ -772,35 +628,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Net6 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Net6 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Net6 {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(Net6);
     /// `Network`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Network {
@@ -925,24 +753,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct NetworkEitherString2(::std::string::String);
-    impl ::std::ops::Deref for NetworkEitherString2 {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<NetworkEitherString2> for ::std::string::String {
         fn from(value: NetworkEitherString2) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for NetworkEitherString2 {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl NetworkEitherString2 {
@@ -955,35 +768,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for NetworkEitherString2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NetworkEitherString2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for NetworkEitherString2 {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(NetworkEitherString2);
     /// `NetworkWhenString2`
     #[derive(
         ::serde::Deserialize,
@@ -998,12 +783,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct NetworkWhenString2(pub ::std::string::String);
-    impl ::std::ops::Deref for NetworkWhenString2 {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<NetworkWhenString2> for ::std::string::String {
         fn from(value: NetworkWhenString2) -> Self {
             value.0
@@ -1049,24 +828,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct NewPetName(::std::string::String);
-    impl ::std::ops::Deref for NewPetName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<NewPetName> for ::std::string::String {
         fn from(value: NewPetName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for NewPetName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl NewPetName {
@@ -1079,35 +843,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for NewPetName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NewPetName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for NewPetName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(NewPetName);
     /// `OuterObject`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct OuterObject {
@@ -1444,24 +1180,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Word(::std::string::String);
-    impl ::std::ops::Deref for Word {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Word> for ::std::string::String {
         fn from(value: Word) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Word {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Word {
@@ -1474,35 +1195,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Word {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Word {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Word {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(Word);
     /// Types for composing complex structures.
     pub mod builder {
         #[derive(Clone, Debug)]
@@ -3579,33 +3272,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for RangeV4First {
-        type Target = ::std::net::Ipv4Addr;
-        fn deref(&self) -> &::std::net::Ipv4Addr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<RangeV4First> for ::std::net::Ipv4Addr {
-        fn from(value: RangeV4First) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for RangeV4First {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for RangeV4First {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(RangeV4First(::std::net::Ipv4Addr));
     impl ::std::fmt::Display for RangeV6First {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -3651,33 +3318,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for RangeV6First {
-        type Target = ::std::net::Ipv6Addr;
-        fn deref(&self) -> &::std::net::Ipv6Addr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<RangeV6First> for ::std::net::Ipv6Addr {
-        fn from(value: RangeV6First) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for RangeV6First {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for RangeV6First {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(RangeV6First(::std::net::Ipv6Addr));
     /// `NetworkSome`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -3766,96 +3407,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <i64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for NetworkEitherNumber {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for NetworkEitherNumber {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: i64 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for NetworkEitherNumber {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: i64 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for NetworkEitherNumber {
-        type Target = i64;
-        fn deref(&self) -> &i64 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<NetworkEitherNumber> for i64 {
-        fn from(value: NetworkEitherNumber) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NetworkEitherNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(NetworkEitherNumber(i64) from i32 u32 u64 usize);
+    super::super::impl_conversions!(NetworkEitherNumber(i64));
     /// `NetworkEither`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -3972,33 +3525,9 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for NetworkWhenString {
-        type Target = ::chrono::DateTime<::chrono::Utc>;
-        fn deref(&self) -> &::chrono::DateTime<::chrono::Utc> {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<NetworkWhenString> for ::chrono::DateTime<::chrono::Utc> {
-        fn from(value: NetworkWhenString) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for NetworkWhenString {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NetworkWhenString {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(
+        NetworkWhenString(::chrono::DateTime < ::chrono::Utc >)
+    );
     /// `NetworkWhen`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -4181,33 +3710,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for NameOrIdId {
-        type Target = ::uuid::Uuid;
-        fn deref(&self) -> &::uuid::Uuid {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<NameOrIdId> for ::uuid::Uuid {
-        fn from(value: NameOrIdId) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for NameOrIdId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for NameOrIdId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(NameOrIdId(::uuid::Uuid));
     impl ::std::default::Default for BankType {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -4490,202 +3993,10 @@ pub mod types {
             }
         }
     }
-    impl GetPetXWayString2 {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for GetPetXWayString2 {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for GetPetXWayString2 {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for GetPetXWayString2 {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetPetXWayString2> for str {
-        fn eq(&self, other: &GetPetXWayString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for GetPetXWayString2 {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetPetXWayString2> for &str {
-        fn eq(&self, other: &GetPetXWayString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for GetPetXWayString2 {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<GetPetXWayString2> for ::std::string::String {
-        fn eq(&self, other: &GetPetXWayString2) -> bool {
-            other == self
-        }
-    }
-    impl NameOrIdName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for NameOrIdName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for NameOrIdName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for NameOrIdName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NameOrIdName> for str {
-        fn eq(&self, other: &NameOrIdName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for NameOrIdName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NameOrIdName> for &str {
-        fn eq(&self, other: &NameOrIdName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for NameOrIdName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NameOrIdName> for ::std::string::String {
-        fn eq(&self, other: &NameOrIdName) -> bool {
-            other == self
-        }
-    }
-    impl Net4 {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Net4 {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Net4 {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Net4 {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net4> for str {
-        fn eq(&self, other: &Net4) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Net4 {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net4> for &str {
-        fn eq(&self, other: &Net4) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Net4 {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net4> for ::std::string::String {
-        fn eq(&self, other: &Net4) -> bool {
-            other == self
-        }
-    }
-    impl Net6 {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Net6 {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Net6 {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Net6 {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net6> for str {
-        fn eq(&self, other: &Net6) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Net6 {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net6> for &str {
-        fn eq(&self, other: &Net6) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Net6 {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Net6> for ::std::string::String {
-        fn eq(&self, other: &Net6) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(GetPetXWayString2);
+    super::super::impl_text!(NameOrIdName);
+    super::super::impl_text!(Net4);
+    super::super::impl_text!(Net6);
     impl NetworkEitherString {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Auto];
@@ -4696,158 +4007,14 @@ pub mod types {
             }
         }
     }
-    impl NetworkEitherString2 {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for NetworkEitherString2 {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for NetworkEitherString2 {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for NetworkEitherString2 {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkEitherString2> for str {
-        fn eq(&self, other: &NetworkEitherString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for NetworkEitherString2 {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkEitherString2> for &str {
-        fn eq(&self, other: &NetworkEitherString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for NetworkEitherString2 {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkEitherString2> for ::std::string::String {
-        fn eq(&self, other: &NetworkEitherString2) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(NetworkEitherString2);
     impl ::std::convert::From<&str> for NetworkWhenString2 {
         fn from(value: &str) -> Self {
             Self(value.to_owned())
         }
     }
-    impl NetworkWhenString2 {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for NetworkWhenString2 {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for NetworkWhenString2 {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for NetworkWhenString2 {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkWhenString2> for str {
-        fn eq(&self, other: &NetworkWhenString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for NetworkWhenString2 {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkWhenString2> for &str {
-        fn eq(&self, other: &NetworkWhenString2) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for NetworkWhenString2 {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NetworkWhenString2> for ::std::string::String {
-        fn eq(&self, other: &NetworkWhenString2) -> bool {
-            other == self
-        }
-    }
-    impl NewPetName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for NewPetName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for NewPetName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for NewPetName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NewPetName> for str {
-        fn eq(&self, other: &NewPetName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for NewPetName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NewPetName> for &str {
-        fn eq(&self, other: &NewPetName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for NewPetName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<NewPetName> for ::std::string::String {
-        fn eq(&self, other: &NewPetName) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(NetworkWhenString2);
+    super::super::impl_text!(NewPetName);
     impl PersonKind {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Person];
@@ -4889,55 +4056,7 @@ pub mod types {
             }
         }
     }
-    impl Word {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Word {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Word {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Word {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Word> for str {
-        fn eq(&self, other: &Word) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Word {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Word> for &str {
-        fn eq(&self, other: &Word) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Word {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Word> for ::std::string::String {
-        fn eq(&self, other: &Word) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(Word);
 }
 #[derive(Clone, Debug)]
 /// Client for Composed

@@ -23,24 +23,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct AddHostBodyName(::std::string::String);
-    impl ::std::ops::Deref for AddHostBodyName {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<AddHostBodyName> for ::std::string::String {
         fn from(value: AddHostBodyName) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for AddHostBodyName {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl AddHostBodyName {
@@ -55,35 +40,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for AddHostBodyName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for AddHostBodyName {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for AddHostBodyName {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(AddHostBodyName);
     /// `Error`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Error {
@@ -210,24 +167,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct HostNickname(::std::string::String);
-    impl ::std::ops::Deref for HostNickname {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<HostNickname> for ::std::string::String {
         fn from(value: HostNickname) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for HostNickname {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl HostNickname {
@@ -242,35 +184,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for HostNickname {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostNickname {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for HostNickname {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(HostNickname);
     /// `HostShare`
     #[derive(
         ::serde::Deserialize,
@@ -285,12 +199,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct HostShare(pub ::std::string::String);
-    impl ::std::ops::Deref for HostShare {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<HostShare> for ::std::string::String {
         fn from(value: HostShare) -> Self {
             value.0
@@ -316,24 +224,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Label(::std::string::String);
-    impl ::std::ops::Deref for Label {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Label> for ::std::string::String {
         fn from(value: Label) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Label {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Label {
@@ -346,35 +239,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Label {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Label {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Label {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(Label);
     /// `ListHostsOrder`
     #[derive(
         ::serde::Deserialize,
@@ -452,24 +317,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ListHostsResponseNext(::std::string::String);
-    impl ::std::ops::Deref for ListHostsResponseNext {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ListHostsResponseNext> for ::std::string::String {
         fn from(value: ListHostsResponseNext) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ListHostsResponseNext {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ListHostsResponseNext {
@@ -482,57 +332,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ListHostsResponseNext {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ListHostsResponseNext {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ListHostsResponseNext {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(ListHostsResponseNext);
     /// `ListHostsResponseNextPage`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ListHostsResponseNextPage(::std::string::String);
-    impl ::std::ops::Deref for ListHostsResponseNextPage {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ListHostsResponseNextPage> for ::std::string::String {
         fn from(value: ListHostsResponseNextPage) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ListHostsResponseNextPage {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ListHostsResponseNextPage {
@@ -545,35 +352,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ListHostsResponseNextPage {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ListHostsResponseNextPage {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ListHostsResponseNextPage {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(ListHostsResponseNextPage);
     /// `ListNamesResponse`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(transparent)]
@@ -600,24 +379,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ListNamesResponseItem(::std::string::String);
-    impl ::std::ops::Deref for ListNamesResponseItem {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<ListNamesResponseItem> for ::std::string::String {
         fn from(value: ListNamesResponseItem) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for ListNamesResponseItem {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl ListNamesResponseItem {
@@ -630,57 +394,14 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for ListNamesResponseItem {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ListNamesResponseItem {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ListNamesResponseItem {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(ListNamesResponseItem);
     /// `Name`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Name(::std::string::String);
-    impl ::std::ops::Deref for Name {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<Name> for ::std::string::String {
         fn from(value: Name) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for Name {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl Name {
@@ -693,35 +414,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for Name {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for Name {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for Name {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(Name);
     /// `Names`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(transparent)]
@@ -1354,33 +1047,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for HostId {
-        type Target = ::uuid::Uuid;
-        fn deref(&self) -> &::uuid::Uuid {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostId> for ::uuid::Uuid {
-        fn from(value: HostId) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostId {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(HostId(::uuid::Uuid));
     impl ::std::fmt::Display for HostAddressesItem {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1426,33 +1093,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for HostAddressesItem {
-        type Target = ::std::net::IpAddr;
-        fn deref(&self) -> &::std::net::IpAddr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostAddressesItem> for ::std::net::IpAddr {
-        fn from(value: HostAddressesItem) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostAddressesItem {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostAddressesItem {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(HostAddressesItem(::std::net::IpAddr));
     impl ::std::fmt::Display for HostGateway {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1498,33 +1139,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for HostGateway {
-        type Target = ::std::net::Ipv4Addr;
-        fn deref(&self) -> &::std::net::Ipv4Addr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostGateway> for ::std::net::Ipv4Addr {
-        fn from(value: HostGateway) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostGateway {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostGateway {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(HostGateway(::std::net::Ipv4Addr));
     impl ::std::fmt::Display for HostRouter {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1570,33 +1185,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for HostRouter {
-        type Target = ::std::net::Ipv6Addr;
-        fn deref(&self) -> &::std::net::Ipv6Addr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostRouter> for ::std::net::Ipv6Addr {
-        fn from(value: HostRouter) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostRouter {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostRouter {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(HostRouter(::std::net::Ipv6Addr));
     impl ::std::fmt::Display for HostSince {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1633,33 +1222,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for HostSince {
-        type Target = ::chrono::NaiveDate;
-        fn deref(&self) -> &::chrono::NaiveDate {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostSince> for ::chrono::NaiveDate {
-        fn from(value: HostSince) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostSince {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostSince {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(HostSince(::chrono::NaiveDate));
     impl ::serde::Serialize for HostSince {
         fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
         where
@@ -1693,106 +1256,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u8>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u8>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u8>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u8>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u8>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for HostShare2 {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for HostShare2 {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: u8 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for HostShare2 {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: u8 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for HostShare2 {
-        type Target = u8;
-        fn deref(&self) -> &u8 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostShare2> for u8 {
-        fn from(value: HostShare2) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostShare2 {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(HostShare2(u8) from i32 i64 u32 u64 usize);
+    super::super::impl_conversions!(HostShare2(u8));
     impl ::std::default::Default for HostNickname {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -1824,106 +1289,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u16>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u16>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u16>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u16>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u16>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for HostLimitsCores {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for HostLimitsCores {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: u16 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for HostLimitsCores {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: u16 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for HostLimitsCores {
-        type Target = u16;
-        fn deref(&self) -> &u16 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<HostLimitsCores> for u16 {
-        fn from(value: HostLimitsCores) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for HostLimitsCores {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(HostLimitsCores(u16) from i32 i64 u32 u64 usize);
+    super::super::impl_conversions!(HostLimitsCores(u16));
     impl ::std::default::Default for HostLimitsCores {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -1955,96 +1322,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u32>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for ListHostsLimit {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for ListHostsLimit {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: u32 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for ListHostsLimit {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: u32 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for ListHostsLimit {
-        type Target = u32;
-        fn deref(&self) -> &u32 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<ListHostsLimit> for u32 {
-        fn from(value: ListHostsLimit) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for ListHostsLimit {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(ListHostsLimit(u32) from i32 i64 u64 usize);
+    super::super::impl_conversions!(ListHostsLimit(u32));
     impl ::std::default::Default for ListHostsOrder {
         /// What counts when nothing is said.
         fn default() -> Self {
@@ -2073,96 +1352,8 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::convert::TryFrom<usize> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: usize,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value = <u64>::try_from(value)
-                .map_err(|_| format!("{value} does not fit"))?;
-            Self::try_from(value)
-        }
-    }
-    impl ::std::fmt::Display for CountHostsResponse {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for CountHostsResponse {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: u64 = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for CountHostsResponse {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: u64 = ::serde::Deserialize::deserialize(deserializer)?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for CountHostsResponse {
-        type Target = u64;
-        fn deref(&self) -> &u64 {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<CountHostsResponse> for u64 {
-        fn from(value: CountHostsResponse) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for CountHostsResponse {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(CountHostsResponse(u64) from i32 i64 u32 usize);
+    super::super::impl_conversions!(CountHostsResponse(u64));
     impl ::std::fmt::Display for AddHostBodyName {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -2198,55 +1389,7 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    impl AddHostBodyName {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for AddHostBodyName {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for AddHostBodyName {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for AddHostBodyName {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddHostBodyName> for str {
-        fn eq(&self, other: &AddHostBodyName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for AddHostBodyName {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddHostBodyName> for &str {
-        fn eq(&self, other: &AddHostBodyName) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for AddHostBodyName {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AddHostBodyName> for ::std::string::String {
-        fn eq(&self, other: &AddHostBodyName) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(AddHostBodyName);
     impl HostKind {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Machine, Self::Zone];
@@ -2258,158 +1401,14 @@ pub mod types {
             }
         }
     }
-    impl HostNickname {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for HostNickname {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for HostNickname {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for HostNickname {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostNickname> for str {
-        fn eq(&self, other: &HostNickname) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for HostNickname {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostNickname> for &str {
-        fn eq(&self, other: &HostNickname) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for HostNickname {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostNickname> for ::std::string::String {
-        fn eq(&self, other: &HostNickname) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(HostNickname);
     impl ::std::convert::From<&str> for HostShare {
         fn from(value: &str) -> Self {
             Self(value.to_owned())
         }
     }
-    impl HostShare {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for HostShare {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for HostShare {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for HostShare {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostShare> for str {
-        fn eq(&self, other: &HostShare) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for HostShare {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostShare> for &str {
-        fn eq(&self, other: &HostShare) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for HostShare {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<HostShare> for ::std::string::String {
-        fn eq(&self, other: &HostShare) -> bool {
-            other == self
-        }
-    }
-    impl Label {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Label {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Label {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Label {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Label> for str {
-        fn eq(&self, other: &Label) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Label {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Label> for &str {
-        fn eq(&self, other: &Label) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Label {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Label> for ::std::string::String {
-        fn eq(&self, other: &Label) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(HostShare);
+    super::super::impl_text!(Label);
     impl ListHostsOrder {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Up, Self::Down];
@@ -2421,202 +1420,10 @@ pub mod types {
             }
         }
     }
-    impl ListHostsResponseNext {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ListHostsResponseNext {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ListHostsResponseNext {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ListHostsResponseNext {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNext> for str {
-        fn eq(&self, other: &ListHostsResponseNext) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ListHostsResponseNext {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNext> for &str {
-        fn eq(&self, other: &ListHostsResponseNext) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ListHostsResponseNext {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNext> for ::std::string::String {
-        fn eq(&self, other: &ListHostsResponseNext) -> bool {
-            other == self
-        }
-    }
-    impl ListHostsResponseNextPage {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ListHostsResponseNextPage {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ListHostsResponseNextPage {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ListHostsResponseNextPage {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNextPage> for str {
-        fn eq(&self, other: &ListHostsResponseNextPage) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ListHostsResponseNextPage {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNextPage> for &str {
-        fn eq(&self, other: &ListHostsResponseNextPage) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ListHostsResponseNextPage {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListHostsResponseNextPage> for ::std::string::String {
-        fn eq(&self, other: &ListHostsResponseNextPage) -> bool {
-            other == self
-        }
-    }
-    impl ListNamesResponseItem {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for ListNamesResponseItem {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for ListNamesResponseItem {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for ListNamesResponseItem {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListNamesResponseItem> for str {
-        fn eq(&self, other: &ListNamesResponseItem) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for ListNamesResponseItem {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListNamesResponseItem> for &str {
-        fn eq(&self, other: &ListNamesResponseItem) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for ListNamesResponseItem {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<ListNamesResponseItem> for ::std::string::String {
-        fn eq(&self, other: &ListNamesResponseItem) -> bool {
-            other == self
-        }
-    }
-    impl Name {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for Name {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for Name {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for Name {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Name> for str {
-        fn eq(&self, other: &Name) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for Name {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Name> for &str {
-        fn eq(&self, other: &Name) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for Name {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<Name> for ::std::string::String {
-        fn eq(&self, other: &Name) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(ListHostsResponseNext);
+    super::super::impl_text!(ListHostsResponseNextPage);
+    super::super::impl_text!(ListNamesResponseItem);
+    super::super::impl_text!(Name);
 }
 #[derive(Clone, Debug)]
 /// Client for Ways to say it

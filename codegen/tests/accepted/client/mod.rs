@@ -121,6 +121,7 @@ mod choice;
 mod decimal;
 mod field;
 mod form;
+mod newtype;
 mod object;
 mod path;
 mod time;
@@ -131,6 +132,8 @@ pub use any::present;
 use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
+#[allow(unused_imports)] // Not every document has use for each.
+use newtype::{impl_checked_text, impl_conversions, impl_number, impl_text};
 #[doc(hidden)]
 pub use object::{Members, Object, object};
 pub use time::{is_writable, parse_rfc3339, rfc3339};

@@ -136,24 +136,9 @@ pub mod types {
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct AnythingString(::std::string::String);
-    impl ::std::ops::Deref for AnythingString {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<AnythingString> for ::std::string::String {
         fn from(value: AnythingString) -> Self {
             value.0
-        }
-    }
-    impl ::std::str::FromStr for AnythingString {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(value)?;
-            Ok(Self(value.to_owned()))
         }
     }
     impl AnythingString {
@@ -166,35 +151,7 @@ pub mod types {
             Ok(())
         }
     }
-    impl ::std::convert::TryFrom<&str> for AnythingString {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for AnythingString {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::check(&value)?;
-            Ok(Self(value))
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for AnythingString {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            ::std::string::String::deserialize(deserializer)?
-                .try_into()
-                .map_err(|e: self::error::ConversionError| {
-                    <D::Error as ::serde::de::Error>::custom(e.to_string())
-                })
-        }
-    }
+    super::super::impl_checked_text!(AnythingString);
     /// `Crawl`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Crawl {
@@ -674,12 +631,6 @@ pub mod types {
     )]
     #[serde(transparent)]
     pub struct PlanOwnerString(pub ::std::string::String);
-    impl ::std::ops::Deref for PlanOwnerString {
-        type Target = str;
-        fn deref(&self) -> &str {
-            &self.0
-        }
-    }
     impl ::std::convert::From<PlanOwnerString> for ::std::string::String {
         fn from(value: PlanOwnerString) -> Self {
             value.0
@@ -2512,33 +2463,7 @@ pub mod types {
                 .map_err(<D::Error as ::serde::de::Error>::custom)
         }
     }
-    impl ::std::ops::Deref for RecordAData {
-        type Target = ::std::net::Ipv4Addr;
-        fn deref(&self) -> &::std::net::Ipv4Addr {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<RecordAData> for ::std::net::Ipv4Addr {
-        fn from(value: RecordAData) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for RecordAData {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for RecordAData {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_conversions!(RecordAData(::std::net::Ipv4Addr));
     /// `AnythingNumber`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -2560,92 +2485,10 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::fmt::Display for AnythingNumber {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for AnythingNumber {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: super::super::Decimal = value
-                .parse()
-                .map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for AnythingNumber {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: super::super::Decimal = ::serde::Deserialize::deserialize(
-                deserializer,
-            )?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for AnythingNumber {
-        type Target = super::super::Decimal;
-        fn deref(&self) -> &super::super::Decimal {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<AnythingNumber> for super::super::Decimal {
-        fn from(value: AnythingNumber) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for AnythingNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(
+        AnythingNumber(super::super::Decimal) from i32 i64 u32 u64
+    );
+    super::super::impl_conversions!(AnythingNumber(super::super::Decimal));
     /// `MeasureNumber`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -2667,92 +2510,10 @@ pub mod types {
             Ok(Self(value))
         }
     }
-    impl ::std::convert::TryFrom<i32> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<i64> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: i64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u32> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u32,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::convert::TryFrom<u64> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: u64,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            Self::try_from(<super::super::Decimal>::from(value))
-        }
-    }
-    impl ::std::fmt::Display for MeasureNumber {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::str::FromStr for MeasureNumber {
-        type Err = self::error::ConversionError;
-        fn from_str(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            let value: super::super::Decimal = value
-                .parse()
-                .map_err(|e| format!("{value:?}: {e}"))?;
-            Self::try_from(value)
-        }
-    }
-    impl<'de> ::serde::Deserialize<'de> for MeasureNumber {
-        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-        where
-            D: ::serde::Deserializer<'de>,
-        {
-            let value: super::super::Decimal = ::serde::Deserialize::deserialize(
-                deserializer,
-            )?;
-            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
-        }
-    }
-    impl ::std::ops::Deref for MeasureNumber {
-        type Target = super::super::Decimal;
-        fn deref(&self) -> &super::super::Decimal {
-            &self.0
-        }
-    }
-    impl ::std::convert::From<MeasureNumber> for super::super::Decimal {
-        fn from(value: MeasureNumber) -> Self {
-            value.0
-        }
-    }
-    impl ::std::convert::TryFrom<&str> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: &str,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
-    impl ::std::convert::TryFrom<::std::string::String> for MeasureNumber {
-        type Error = self::error::ConversionError;
-        fn try_from(
-            value: ::std::string::String,
-        ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
-        }
-    }
+    super::super::impl_number!(
+        MeasureNumber(super::super::Decimal) from i32 i64 u32 u64
+    );
+    super::super::impl_conversions!(MeasureNumber(super::super::Decimal));
     /// `PlanNext`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -2870,55 +2631,7 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    impl AnythingString {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for AnythingString {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for AnythingString {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for AnythingString {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AnythingString> for str {
-        fn eq(&self, other: &AnythingString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for AnythingString {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AnythingString> for &str {
-        fn eq(&self, other: &AnythingString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for AnythingString {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<AnythingString> for ::std::string::String {
-        fn eq(&self, other: &AnythingString) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(AnythingString);
     impl CrawlHow {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Crawl];
@@ -2986,55 +2699,7 @@ pub mod types {
             Self(value.to_owned())
         }
     }
-    impl PlanOwnerString {
-        /// The text.
-        pub fn as_str(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::convert::AsRef<str> for PlanOwnerString {
-        fn as_ref(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::borrow::Borrow<str> for PlanOwnerString {
-        fn borrow(&self) -> &str {
-            &self.0
-        }
-    }
-    impl ::std::cmp::PartialEq<str> for PlanOwnerString {
-        fn eq(&self, other: &str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<PlanOwnerString> for str {
-        fn eq(&self, other: &PlanOwnerString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<&str> for PlanOwnerString {
-        fn eq(&self, other: &&str) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<PlanOwnerString> for &str {
-        fn eq(&self, other: &PlanOwnerString) -> bool {
-            other == self
-        }
-    }
-    impl ::std::cmp::PartialEq<::std::string::String> for PlanOwnerString {
-        fn eq(&self, other: &::std::string::String) -> bool {
-            let other: &str = other.as_ref();
-            self.0 == other
-        }
-    }
-    impl ::std::cmp::PartialEq<PlanOwnerString> for ::std::string::String {
-        fn eq(&self, other: &PlanOwnerString) -> bool {
-            other == self
-        }
-    }
+    super::super::impl_text!(PlanOwnerString);
     impl Reason {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Policy, Self::Person];
