@@ -70,20 +70,26 @@ impl Verdict {
     /// whole seconds in which it comes back.
     pub fn policy(&self) -> String {
         let window = u64::from(self.policy.burst).div_ceil(u64::from(self.policy.per_second));
-        format!("\"default\";q={};w={window}", self.policy.burst)
+        item("q", self.policy.burst.into(), "w", window)
     }
 
     /// The value of `RateLimit`: what is left of the quota, and whole seconds until it is all back.
     pub fn state(&self) -> String {
         let remaining = self.policy.fill().saturating_sub(self.debt) / self.policy.token();
         let full_in = whole_seconds(Duration::from_nanos(self.debt));
-        format!("\"default\";r={remaining};t={full_in}")
+        item("r", remaining, "t", full_in)
     }
 
     /// The value of `Retry-After` in whole seconds, at least 1, for a request that was refused.
     pub fn retry_after(&self) -> Option<u64> {
         self.wait.map(|wait| whole_seconds(wait).max(1))
     }
+}
+
+/// An item of a header, with two parameters. Every answer has two items, for which `format!` would take twice as long.
+fn item(one: &str, its: u64, other: &str, others: u64) -> String {
+    let (its, others) = (its.to_string(), others.to_string());
+    ["\"default\";", one, "=", &its, ";", other, "=", &others].concat()
 }
 
 /// Rounded up: a client that waits as long as it is told must not be early.

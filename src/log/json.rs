@@ -17,8 +17,8 @@ pub(super) fn line(record: &Record<'_>, values: &OwnedKVList) -> Vec<u8> {
         Level::Info => "info",
         Level::Debug | Level::Trace => "debug",
     };
-    line.member("time", &time);
-    line.member("level", level);
+    line.plain("time", &time);
+    line.plain("level", level);
     match record.msg().as_str() {
         Some(message) => line.member("msg", message),
         None => line.member("msg", &record.msg().to_string()),
@@ -35,13 +35,25 @@ struct Line(Vec<u8>);
 
 impl Line {
     fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+        self.key(key);
+        // Scalars and texts are always JSON, and memory takes them.
+        let _ = serde_json::to_writer(&mut self.0, value);
+    }
+
+    /// A text with nothing to escape.
+    fn plain(&mut self, key: &str, value: &str) {
+        self.key(key);
+        self.0.push(b'"');
+        self.0.extend(value.as_bytes());
+        self.0.push(b'"');
+    }
+
+    fn key(&mut self, key: &str) {
         self.0.push(if self.0.is_empty() { b'{' } else { b',' });
         // Keys are names of ours, with nothing to escape.
         self.0.push(b'"');
         self.0.extend(key.as_bytes());
         self.0.extend(b"\":");
-        // Scalars and texts are always JSON, and memory takes them.
-        let _ = serde_json::to_writer(&mut self.0, value);
     }
 }
 

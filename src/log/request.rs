@@ -119,7 +119,7 @@ impl KV for Request<'_> {
         to.emit_u64("latency_us".into(), latency)?;
         to.emit_str("request_id".into(), self.request_id)?;
         if let Some(address) = &self.client_address {
-            to.emit_arguments("client_address".into(), &format_args!("{address}"))?;
+            to.emit_str("client_address".into(), &address.to_string())?;
         }
         if let Some(trace) = &self.trace_id {
             to.emit_arguments("trace_id".into(), &format_args!("{trace}"))?;

@@ -158,9 +158,8 @@ impl<E> ErrorAnswer<E> {
 /// When the text has control characters. What a handler sends is its own or has been checked, so this
 /// is a mistake of the handler; the glue answers it, like every panic, as an internal error.
 pub fn header_value(value: impl Display) -> HeaderValue {
-    let text = value.to_string();
     // Without the value, which may be a secret: a panic is logged.
-    HeaderValue::from_str(&text)
+    HeaderValue::try_from(value.to_string())
         .unwrap_or_else(|_| panic!("the text of a header has control characters"))
 }
 
