@@ -13,6 +13,7 @@ use test_support::service::Service;
 use uuid::Uuid;
 
 use crate::people::{ORIGIN, Piled, form, has_done, pile_up, signed_in};
+use crate::process::Process;
 use crate::scale::sized;
 use crate::{BINARY, attack};
 
@@ -21,6 +22,13 @@ const FEW: u32 = 1_000;
 
 /// How much longer a page may take beside a pile: what a busy machine may add, and much less than to read it.
 const LONGER: Duration = Duration::from_millis(25);
+
+/// As many rows of a kind are told of a user.
+const TOLD: u32 = 10_000;
+
+/// How much more memory the server may take for that, in MiB: for a kind of rows and a piece of the text, of which there are
+/// sixteen MiB in all.
+const TOLD_MIB: f64 = 48.0;
 
 /// Somebody who is signed in, and the owner of a team.
 struct Somebody {
@@ -148,6 +156,28 @@ async fn pages_take_as_long_however_much_somebody_has_piled_up() {
         let longest = 2 * *before + LONGER;
         assert!(*after <= longest, "{what}: {before:?}, then {after:?}");
     }
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_user_takes_the_memory_of_a_part() {
+    let _turn = attack::turn().await;
+    let somebody = given!(Somebody::new().await);
+    // More of each kind than are told.
+    given!(somebody.pile_up_keys(2 * TOLD));
+    given!(somebody.pile_up_browsers(2 * TOLD));
+    given!(somebody.pile_up_apps(2 * TOLD));
+    given!(has_done(&somebody.service, &somebody.user, 2 * TOLD));
+    // What it takes to answer at all.
+    somebody
+        .send(Request::new("GET", "/account/devices"), 200)
+        .await;
+    let memory = Process::of(&somebody.service).watch();
+    somebody
+        .send(Request::new("GET", "/account/export"), 200)
+        .await;
+    let growth = memory.growth();
+    println!("memory grew by {growth:.0} MiB");
+    assert!(growth <= TOLD_MIB, "memory grew by {growth:.0} MiB");
 }
 
 #[tokio::test]
