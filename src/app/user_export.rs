@@ -164,7 +164,7 @@ impl App {
         let apps = self.store.read(id, list).await?;
         all.rows("apps", "moreApps", &apps, app_session).await?;
         drop(apps);
-        let list = async move |sql: Sql<'_>| sql.run(auth_code::list_unused(id)).await;
+        let list = async move |sql: Sql<'_>| sql.run(auth_code::list_unused(id, ASKED)).await;
         let codes = self.store.read(id, list).await?;
         all.rows("codes", "moreCodes", &codes, code).await?;
         drop(codes);

@@ -101,6 +101,15 @@ impl Somebody {
         pile_up(&self.service, columns, count, &ids, &rest)
     }
 
+    /// Codes that were used, each of which stays as long as the session that began by it.
+    fn pile_up_used_codes(&self, count: u32) -> Result<(), Skip> {
+        self.pile_up_apps(1)?;
+        let columns = "auth_code (digest, code_challenge, user_id, client_id, redirect_uri, expires_at, session_id)";
+        let ids = [Piled::Digest, Piled::Digest, Piled::Id(&self.user)];
+        let rest = "'app', 'com.example.app:/signed-in', 1, (SELECT id FROM session LIMIT 1)";
+        pile_up(&self.service, columns, count, &ids, rest)
+    }
+
     async fn send(&self, request: Request, status: u16) -> Duration {
         let begun = Instant::now();
         let answer = self
@@ -156,6 +165,24 @@ async fn pages_take_as_long_however_much_somebody_has_piled_up() {
         let longest = 2 * *before + LONGER;
         assert!(*after <= longest, "{what}: {before:?}, then {after:?}");
     }
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_user_reads_no_code_that_was_used() {
+    let _turn = attack::turn().await;
+    let somebody = given!(Somebody::new().await);
+    let time = async || {
+        let mut shortest = Duration::MAX;
+        for _ in 0..5 {
+            let export = Request::new("GET", "/account/export");
+            shortest = shortest.min(somebody.send(export, 200).await);
+        }
+        shortest
+    };
+    let before = time().await;
+    given!(somebody.pile_up_used_codes(sized(200_000, 1_000_000)));
+    let after = time().await;
+    assert!(after <= 2 * before + LONGER, "{before:?}, then {after:?}");
 }
 
 #[tokio::test]
