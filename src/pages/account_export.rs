@@ -54,7 +54,7 @@ async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     Ok(answer)
 }
 
-/// All that is stored about somebody, told on a task of its own while it is sent: where nobody takes it any more, that ends.
+/// All that is stored about somebody, told on a task of its own while it is sent.
 struct Export {
     pieces: mpsc::Receiver<String>,
     telling: JoinHandle<Result<(), Error>>,
@@ -83,5 +83,12 @@ impl Export {
                 Ok(None)
             }
         }
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        // At once, not with the next piece: whoever breaks off may begin anew.
+        self.telling.abort();
     }
 }
