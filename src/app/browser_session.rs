@@ -133,7 +133,7 @@ impl App {
             .write(user_id, async move |sql| {
                 sql.run(require_person(&person)).await?;
                 // First, so that no code that is being exchanged begins a session behind this.
-                sql.run(auth_code::delete_all(user_id)).await?;
+                sql.run(auth_code::delete_unused(user_id)).await?;
                 if end_app_sessions(sql, user_id, now).await? {
                     sql.run(audit::insert(&event)).await?;
                 }
@@ -157,7 +157,7 @@ impl App {
                 sql.run(require_person(&person)).await?;
                 end_other_browsers(sql, &person, &browsers).await?;
                 // First, so that no code that is being exchanged begins a session behind this.
-                sql.run(auth_code::delete_all(user_id)).await?;
+                sql.run(auth_code::delete_unused(user_id)).await?;
                 if end_app_sessions(sql, user_id, now).await? {
                     sql.run(audit::insert(&apps)).await?;
                 }

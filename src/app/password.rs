@@ -101,7 +101,7 @@ impl App {
                 sql.run(require_user(user_id)).await?;
                 sql.run(password::set(user_id, &hash, now)).await?;
                 let ended = browser_session::delete_others(user_id, None);
-                sql.run((ended, auth_code::delete_all(user_id))).await?;
+                sql.run((ended, auth_code::delete_unused(user_id))).await?;
                 end_app_sessions(sql, user_id, now).await?;
                 sql.run(audit::insert(&event)).await?;
                 begin.carry_out(sql).await

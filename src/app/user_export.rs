@@ -1,7 +1,8 @@
 //! All that is stored about a user, as JSON (docs/decisions.md, W12 and X59). No secret is in it, and no digest of one, and of
 //! others no more than their ids.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::App;
 use super::user::require_user;
@@ -32,14 +33,17 @@ use crate::store::{
     user,
 };
 
-/// As many rows of each kind are told: what one answer may take in memory.
+/// As many rows of each kind are told: some megabytes of text.
 const MOST: usize = 10_000;
 
 /// One more says whether there are more.
 const ASKED: u32 = MOST as u32 + 1;
 
-/// As many events are read and told at a time, which SQLite and this do on an async thread: others go on in between.
+/// As many rows are told at a time, and events read, which SQLite and this do on an async thread: others go on in between.
 const AT_ONCE: u32 = 500;
+
+/// The least bytes of a piece, but for the last: of smaller ones, the server could not tell that a peer takes none.
+const PIECE: usize = 128 * 1024;
 
 impl App {
     /// The same as [`export_user`](App::export_user), for the operator: the audit says that it was given out. (A person's own is
@@ -47,7 +51,7 @@ impl App {
     ///
     /// # Errors
     /// As of [`export_user`](App::export_user).
-    pub async fn export_user_for_operator(&self, id: UserId) -> Result<Value, Error> {
+    pub async fn export_user_for_operator(&self, id: UserId) -> Result<String, Error> {
         let event = self.event(&Actor::Operator, Action::ExportUser).to(id.0);
         let tell = async move |sql: Sql<'_>| {
             let told = (require_user(id), audit::insert(&event));
@@ -57,21 +61,40 @@ impl App {
         self.export_user(id).await
     }
 
-    /// All that is stored about a user; of each kind of rows the first 10,000, and whether there are more (`moreDone`).
+    /// All that is stored about a user, whole.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown user; what the store answers.
-    pub async fn export_user(&self, id: UserId) -> Result<Value, Error> {
-        let mut all = Map::new();
+    /// As of [`tell_of_user`](App::tell_of_user).
+    pub async fn export_user(&self, id: UserId) -> Result<String, Error> {
+        let (to, mut pieces) = mpsc::channel::<String>(1);
+        let whole = async {
+            let mut whole = String::new();
+            while let Some(piece) = pieces.recv().await {
+                whole += &piece;
+            }
+            whole
+        };
+        let (told, whole) = tokio::join!(self.tell_of_user(id, to), whole);
+        told.map(|()| whole)
+    }
+
+    /// All that is stored about a user, as indented JSON; of each kind of rows the first 10,000, and whether there are more
+    /// (`moreDone`). It goes piece by piece to whoever takes it, and the next is read when the one before was taken: no more
+    /// of it than one kind of rows is in memory.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown user; what the store answers; [`Error::Unavailable`] when nobody takes it any more.
+    pub async fn tell_of_user(&self, id: UserId, to: mpsc::Sender<String>) -> Result<(), Error> {
+        let mut all = Told::to(to);
         self.tell_of_account(id, &mut all).await?;
         self.tell_of_sessions(id, &mut all).await?;
         self.tell_of_work(id, &mut all).await?;
         self.tell_of_events(id, &mut all).await?;
-        Ok(Value::Object(all))
+        all.end().await
     }
 
     /// Who it is, how they sign in, and what is under way about it.
-    async fn tell_of_account(&self, id: UserId, all: &mut Map<String, Value>) -> Result<(), Error> {
+    async fn tell_of_account(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
         let now = self.now();
         let find = async move |sql: Sql<'_>| {
             let user = sql.run(user::find(id)).await?;
@@ -108,136 +131,212 @@ impl App {
             // Until the link to it is followed, or an hour is over.
             "newEmail": pending.map(|it| it.email),
         });
-        all.insert("user".into(), account);
-        tell(all, "passkeys", "morePasskeys", &passkeys, passkey);
-        tell(all, "identities", "moreIdentities", &identities, identity);
-        tell(all, "links", "moreLinks", &links, one_time_link);
-        tell(
-            all,
-            "invitations",
-            "moreInvitations",
-            &invitations,
-            invitation,
-        );
-        tell(all, "letters", "moreLetters", &letters, letter);
-        tell(
-            all,
+        all.member("user", &account);
+        all.rows("passkeys", "morePasskeys", &passkeys, passkey)
+            .await?;
+        all.rows("identities", "moreIdentities", &identities, identity)
+            .await?;
+        all.rows("links", "moreLinks", &links, one_time_link)
+            .await?;
+        all.rows("invitations", "moreInvitations", &invitations, invitation)
+            .await?;
+        all.rows("letters", "moreLetters", &letters, letter).await?;
+        all.rows(
             "wrongPasswords",
             "moreWrongPasswords",
             &wrong,
             wrong_password,
-        );
+        )
+        .await?;
         Ok(())
     }
 
-    /// Where they are signed in, and where somebody was refused.
-    async fn tell_of_sessions(
-        &self,
-        id: UserId,
-        all: &mut Map<String, Value>,
-    ) -> Result<(), Error> {
+    /// Where they are signed in, and where somebody was refused. One kind after the other: none waits in memory.
+    async fn tell_of_sessions(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
         let now = self.now();
-        let find = async move |sql: Sql<'_>| {
-            sql.run((
-                browser_session::list(id, now, ASKED),
-                session::list(id, now, Part::first(ASKED)),
-                auth_code::list_unused(id),
-            ))
-            .await
-        };
-        let (browsers, apps, codes) = self.store.read(id, find).await?;
+        let list = async move |sql: Sql<'_>| sql.run(browser_session::list(id, now, ASKED)).await;
+        let browsers = self.store.read(id, list).await?;
+        all.rows("browsers", "moreBrowsers", &browsers, browser)
+            .await?;
+        drop(browsers);
+        let part = Part::first(ASKED);
+        let list = async move |sql: Sql<'_>| sql.run(session::list(id, now, part)).await;
+        let apps = self.store.read(id, list).await?;
+        all.rows("apps", "moreApps", &apps, app_session).await?;
+        drop(apps);
+        let list = async move |sql: Sql<'_>| sql.run(auth_code::list_unused(id, ASKED)).await;
+        let codes = self.store.read(id, list).await?;
+        all.rows("codes", "moreCodes", &codes, code).await?;
+        drop(codes);
         let refused = self.list_all_refused_sign_ins(id, ASKED).await?;
-        tell(all, "browsers", "moreBrowsers", &browsers, browser);
-        tell(all, "apps", "moreApps", &apps, app_session);
-        tell(all, "codes", "moreCodes", &codes, code);
-        tell(
-            all,
-            "refusedSignIns",
-            "moreRefusedSignIns",
-            &refused,
-            refused_sign_in,
-        );
+        let (name, more) = ("refusedSignIns", "moreRefusedSignIns");
+        all.rows(name, more, &refused, refused_sign_in).await?;
         Ok(())
     }
 
-    /// The teams that they are in, and what they have made there.
-    async fn tell_of_work(&self, id: UserId, all: &mut Map<String, Value>) -> Result<(), Error> {
-        let find = async move |sql: Sql<'_>| {
-            sql.run((
-                member::list_teams(id, Part::first(ASKED)),
-                api_key::list_made_by(id, ASKED),
-                share_link::list_made_by(id, ASKED),
-                product_import::list_of(id, ASKED),
-            ))
-            .await
-        };
-        let (teams, keys, links, imports) = self.store.read(id, find).await?;
-        tell(all, "teams", "moreTeams", &teams, team);
-        tell(all, "apiKeys", "moreApiKeys", &keys, api_key);
-        tell(all, "shareLinks", "moreShareLinks", &links, share_link);
-        tell(all, "imports", "moreImports", &imports, import);
+    /// The teams that they are in, and what they have made there, one kind after the other.
+    async fn tell_of_work(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
+        let part = Part::first(ASKED);
+        let list = async move |sql: Sql<'_>| sql.run(member::list_teams(id, part)).await;
+        let teams = self.store.read(id, list).await?;
+        all.rows("teams", "moreTeams", &teams, team).await?;
+        drop(teams);
+        let list = async move |sql: Sql<'_>| sql.run(api_key::list_made_by(id, ASKED)).await;
+        let keys = self.store.read(id, list).await?;
+        all.rows("apiKeys", "moreApiKeys", &keys, api_key).await?;
+        drop(keys);
+        let list = async move |sql: Sql<'_>| sql.run(share_link::list_made_by(id, ASKED)).await;
+        let links = self.store.read(id, list).await?;
+        all.rows("shareLinks", "moreShareLinks", &links, share_link)
+            .await?;
+        drop(links);
+        let list = async move |sql: Sql<'_>| sql.run(product_import::list_of(id, ASKED)).await;
+        let imports = self.store.read(id, list).await?;
+        all.rows("imports", "moreImports", &imports, import).await?;
         Ok(())
     }
 
     /// What they have done, and what others have done to them; the newest.
-    async fn tell_of_events(&self, id: UserId, all: &mut Map<String, Value>) -> Result<(), Error> {
-        let mut done = Events::told_by(event);
+    async fn tell_of_events(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
+        let mut done = Events::begin(all, "done", event);
         while let Some(part) = done.next {
-            done.take(self.list_own_events(id, part).await?);
-            tokio::task::yield_now().await;
+            done.take(self.list_own_events(id, part).await?).await?;
         }
-        done.tell(all, "done", "moreDone");
-        let mut about = Events::told_by(event_of_others);
+        done.end("moreDone");
+        let mut about = Events::begin(all, "doneByOthers", event_of_others);
         while let Some(part) = about.next {
             let list = async move |sql: Sql<'_>| sql.run(audit::list_about(id, part)).await;
-            about.take(self.store.read(id, list).await?);
-            tokio::task::yield_now().await;
+            about.take(self.store.read(id, list).await?).await?;
         }
-        about.tell(all, "doneByOthers", "moreDoneByOthers");
+        about.end("moreDoneByOthers");
         Ok(())
     }
 }
 
-/// Tells of the first rows of a kind, and whether there are more.
-fn tell<T>(all: &mut Map<String, Value>, name: &str, more: &str, rows: &[T], row: fn(&T) -> Value) {
-    let told: Vec<Value> = rows.iter().take(MOST).map(row).collect();
-    all.insert(name.to_owned(), told.into());
-    all.insert(more.to_owned(), (rows.len() > MOST).into());
+/// What is told: the members of an object.
+struct Told {
+    to: mpsc::Sender<String>,
+    is_begun: bool,
+    /// What has not gone yet.
+    text: String,
+}
+
+impl Told {
+    fn to(to: mpsc::Sender<String>) -> Told {
+        Told {
+            to,
+            is_begun: false,
+            text: String::new(),
+        }
+    }
+
+    /// Hands over what is large enough, and lets others go on.
+    async fn pass_on(&mut self) -> Result<(), Error> {
+        if self.text.len() >= PIECE {
+            self.hand_over().await?;
+        }
+        tokio::task::yield_now().await;
+        Ok(())
+    }
+
+    async fn hand_over(&mut self) -> Result<(), Error> {
+        let piece = std::mem::take(&mut self.text);
+        self.to.send(piece).await.map_err(Error::unavailable)
+    }
+
+    async fn end(mut self) -> Result<(), Error> {
+        self.text += "\n}";
+        self.hand_over().await
+    }
+
+    /// A member.
+    fn member(&mut self, name: &str, value: &Value) {
+        self.name(name);
+        self.text += &format!("{value:#}").replace('\n', "\n  ");
+    }
+
+    fn name(&mut self, name: &str) {
+        let before = if self.is_begun { ",\n" } else { "{\n" };
+        self.is_begun = true;
+        self.text += &format!("{before}  \"{name}\": ");
+    }
+
+    /// The first rows of a kind, and whether there are more.
+    async fn rows<T>(
+        &mut self,
+        name: &str,
+        more: &str,
+        rows: &[T],
+        row: fn(&T) -> Value,
+    ) -> Result<(), Error> {
+        self.name(name);
+        let told = &rows[..rows.len().min(MOST)];
+        for (number, part) in told.chunks(AT_ONCE as usize).enumerate() {
+            self.elements(part.iter().map(row), number == 0);
+            self.pass_on().await?;
+        }
+        self.end_of_rows(told.is_empty());
+        self.member(more, &(rows.len() > MOST).into());
+        Ok(())
+    }
+
+    /// Elements of a list, as they stand in a member.
+    fn elements(&mut self, elements: impl Iterator<Item = Value>, are_first: bool) {
+        for (number, element) in elements.enumerate() {
+            self.text += if are_first && number == 0 { "[" } else { "," };
+            self.text += "\n    ";
+            self.text += &format!("{element:#}").replace('\n', "\n    ");
+        }
+    }
+
+    fn end_of_rows(&mut self, are_none: bool) {
+        self.text += if are_none { "[]" } else { "\n  ]" };
+    }
 }
 
 /// Events that are read and told part by part.
-struct Events {
+struct Events<'a> {
+    all: &'a mut Told,
     row: fn(&AuditEvent) -> Value,
-    told: Vec<Value>,
+    told: usize,
+    /// Whether there are more than are told.
+    has_more: bool,
     /// What is to be read next, if there may be more.
     next: Option<Part<AuditEventId>>,
 }
 
-impl Events {
-    fn told_by(row: fn(&AuditEvent) -> Value) -> Events {
+impl Events<'_> {
+    fn begin<'a>(all: &'a mut Told, name: &str, row: fn(&AuditEvent) -> Value) -> Events<'a> {
+        all.name(name);
         Events {
+            all,
             row,
-            told: Vec::new(),
+            told: 0,
+            has_more: false,
             next: Some(Part::first(AT_ONCE)),
         }
     }
 
     /// The next part is read.
-    fn take(&mut self, events: Vec<AuditEvent>) {
-        self.told.extend(events.iter().map(self.row));
-        let goes_on = events.len() == AT_ONCE as usize && self.told.len() <= MOST;
+    async fn take(&mut self, events: Vec<AuditEvent>) -> Result<(), Error> {
+        let room = MOST - self.told;
+        let told = &events[..events.len().min(room)];
+        self.all.elements(told.iter().map(self.row), self.told == 0);
+        self.told += told.len();
+        self.has_more = events.len() > room;
+        let goes_on = events.len() == AT_ONCE as usize && !self.has_more;
         let next = events.last().filter(|_| goes_on).map(|last| Part {
             after: Some(last.id),
             limit: AT_ONCE,
         });
         self.next = next;
+        self.all.pass_on().await
     }
 
-    /// As of [`tell`].
-    fn tell(mut self, all: &mut Map<String, Value>, name: &str, more: &str) {
-        all.insert(more.to_owned(), (self.told.len() > MOST).into());
-        self.told.truncate(MOST);
-        all.insert(name.to_owned(), self.told.into());
+    /// As of [`Told::rows`].
+    fn end(self, more: &str) {
+        self.all.end_of_rows(self.told == 0);
+        self.all.member(more, &self.has_more.into());
     }
 }
 

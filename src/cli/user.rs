@@ -1,6 +1,7 @@
 //! `invoicing user`: the people behind mobile sessions.
 
 use crate::app::App;
+use crate::domain::Error;
 use crate::domain::audit::Actor;
 use crate::domain::id::UserId;
 use crate::domain::member::Role;
@@ -132,9 +133,9 @@ impl User {
             }
             Self::Export { user } => {
                 let user = app.get_user(user).await?;
-                Ok(Output::document(
-                    app.export_user_for_operator(user.id).await?,
-                ))
+                let text = app.export_user_for_operator(user.id).await?;
+                let document = serde_json::from_str(&text).map_err(Error::internal)?;
+                Ok(Output::document(document))
             }
             Self::Invite { team, email, role } => {
                 let origin = one_time_link::origin(app)?;

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use askama::Template;
 use dropshot::ApiDescriptionRegisterError;
+use http::StatusCode;
 use http::header::SET_COOKIE;
-use http::{StatusCode, header};
-use openapi_dropshot_runtime::Rejection;
 
 use super::answer::{html, see_other};
 use super::confirm::confirmed;
@@ -18,10 +17,9 @@ use super::failure::Failure;
 use super::frame::Frame;
 use super::provider;
 use super::route::{Answer, NoVariables, Route};
-use super::site::{Site, Work};
+use super::site::Site;
 use super::text::{Time, device_name};
 use super::visit::Visit;
-use crate::admin::Shortage::Turns;
 use crate::domain::Error;
 use crate::domain::audit::AuditEvent;
 use crate::domain::error::Complaint;
@@ -33,7 +31,6 @@ use crate::domain::passkey::{Passkey, RelyingParty};
 use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::secret::Secret;
 use crate::domain::ways_to_sign_in::{SwitchedOn, WaysToSignIn};
-use crate::http::Error::Overloaded;
 use crate::http::{Api, Form};
 
 const PATH: &str = "/account";
@@ -179,9 +176,6 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/account/unlink")
         .takes("unlink_identity", unlink_identity)?
         .and_no_more::<NoVariables>()?;
-    Route::new(api, site, "/account/export")
-        .shows("export_account", export_account)?
-        .and_no_more::<NoVariables>()?;
     Route::new(api, site, "/account/delete")
         .shows("show_delete_account", show_delete_account)?
         .takes("delete_account", delete_account)?
@@ -316,24 +310,6 @@ async fn unlink_identity(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answe
         Err(Error::Refused(why)) => page(&visit, Shown::refused(why)).await,
         Err(error) => Err(error.into()),
     }
-}
-
-async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
-    let turn = visit.site.turn(visit.user_id()?, Work::InMemory);
-    let turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
-    let all = visit.app().export_user(visit.user_id()?).await?;
-    // Some megabytes, which no other request is to wait for.
-    let write = move || serde_json::to_string_pretty(&all);
-    let text = tokio::task::spawn_blocking(write).await;
-    let text = text.map_err(Error::internal)?.map_err(Error::internal)?;
-    let mut answer = http::Response::new(text.into());
-    let headers = answer.headers_mut();
-    let json = header::HeaderValue::from_static("application/json");
-    headers.insert(header::CONTENT_TYPE, json);
-    let file = header::HeaderValue::from_static("attachment; filename=\"account.json\"");
-    headers.insert(header::CONTENT_DISPOSITION, file);
-    turn.until_sent(&mut answer);
-    Ok(answer)
 }
 
 async fn show_delete_account(visit: Arc<Visit>, _: NoVariables) -> Answer {

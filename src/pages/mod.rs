@@ -17,6 +17,7 @@
 //! 7. Every answer says that nobody keeps it, and which scripts and styles may run: those of this server (`answer`).
 
 mod account;
+mod account_export;
 mod answer;
 mod api_keys;
 mod assets;
@@ -82,6 +83,7 @@ fn register(api: &mut Api, origin: Origin) -> Result<(), ApiDescriptionRegisterE
     devices::register(api, &site)?;
     authorize::register(api, &site)?;
     account::register(api, &site)?;
+    account_export::register(api, &site)?;
     email::register(api, &site)?;
     passkeys::register(api, &site)?;
     invitation::register(api, &site)?;

@@ -3,12 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
-use futures::stream;
-use http::Response;
-
 use crate::domain::id::UserId;
-use crate::http::Rest;
 use crate::settings::Origin;
 
 /// As many do what takes memory at once.
@@ -25,8 +20,7 @@ pub(super) struct Site {
 /// Something large, of which a user does one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Work {
-    /// A file that is imported, or all that is stored about somebody: up to some forty megabytes of memory. Eight users do
-    /// such a thing at once.
+    /// A file that is imported: up to some forty megabytes of memory. Eight users do such a thing at once.
     InMemory,
     /// A file that is made while it is sent: a piece at a time.
     Download,
@@ -64,19 +58,6 @@ impl Site {
 pub(super) struct Turn {
     site: Arc<Site>,
     of: (UserId, Work),
-}
-
-impl Turn {
-    /// Lasts until the answer is on its way: it is in memory until then.
-    pub(super) fn until_sent(self, answer: &mut Response<Bytes>) {
-        let sent = async move {
-            drop(self);
-            Ok(Bytes::new())
-        };
-        answer
-            .extensions_mut()
-            .insert(Rest::new(stream::once(sent)));
-    }
 }
 
 impl Drop for Turn {

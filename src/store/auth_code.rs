@@ -46,20 +46,15 @@ pub fn mark_used(digest: &Digest, session_id: SessionId) -> impl Batch {
     sql!("UPDATE auth_code SET session_id = $2 WHERE digest = $1").with(values![digest, session_id])
 }
 
-/// The codes of a user that are not used yet; there are few.
-pub fn list_unused(user_id: UserId) -> impl Batch<Out = Vec<AuthCode>> {
+/// The codes of a user that are not used yet, at most so many.
+pub fn list_unused(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<AuthCode>> {
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM auth_code WHERE user_id = $1 AND session_id IS NULL ORDER BY expires_at"
+        " FROM auth_code WHERE user_id = $1 AND session_id IS NULL ORDER BY expires_at LIMIT $2"
     )
-    .with(values![user_id])
+    .with(values![user_id, limit])
     .all(row::read)
-}
-
-/// Deletes the codes of a user.
-pub fn delete_all(user_id: UserId) -> impl Batch {
-    sql!("DELETE FROM auth_code WHERE user_id = $1").with(values![user_id])
 }
 
 /// Deletes at most `limit` codes of a user that nobody has used; says how many. A code that is being exchanged is waited for.

@@ -13,6 +13,7 @@ use test_support::service::Service;
 use uuid::Uuid;
 
 use crate::people::{ORIGIN, Piled, form, has_done, pile_up, signed_in};
+use crate::process::Process;
 use crate::scale::sized;
 use crate::{BINARY, attack};
 
@@ -21,6 +22,13 @@ const FEW: u32 = 1_000;
 
 /// How much longer a page may take beside a pile: what a busy machine may add, and much less than to read it.
 const LONGER: Duration = Duration::from_millis(25);
+
+/// As many rows of a kind are told of a user.
+const TOLD: u32 = 10_000;
+
+/// How much more memory the server may take for that, in MiB: for a kind of rows and a piece of the text, of which there are
+/// sixteen MiB in all.
+const TOLD_MIB: f64 = 48.0;
 
 /// Somebody who is signed in, and the owner of a team.
 struct Somebody {
@@ -93,6 +101,15 @@ impl Somebody {
         pile_up(&self.service, columns, count, &ids, &rest)
     }
 
+    /// Codes that were used, each of which stays as long as the session that began by it.
+    fn pile_up_used_codes(&self, count: u32) -> Result<(), Skip> {
+        self.pile_up_apps(1)?;
+        let columns = "auth_code (digest, code_challenge, user_id, client_id, redirect_uri, expires_at, session_id)";
+        let ids = [Piled::Digest, Piled::Digest, Piled::Id(&self.user)];
+        let rest = "'app', 'com.example.app:/signed-in', 1, (SELECT id FROM session LIMIT 1)";
+        pile_up(&self.service, columns, count, &ids, rest)
+    }
+
     async fn send(&self, request: Request, status: u16) -> Duration {
         let begun = Instant::now();
         let answer = self
@@ -148,6 +165,46 @@ async fn pages_take_as_long_however_much_somebody_has_piled_up() {
         let longest = 2 * *before + LONGER;
         assert!(*after <= longest, "{what}: {before:?}, then {after:?}");
     }
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_user_reads_no_code_that_was_used() {
+    let _turn = attack::turn().await;
+    let somebody = given!(Somebody::new().await);
+    let time = async || {
+        let mut shortest = Duration::MAX;
+        for _ in 0..5 {
+            let export = Request::new("GET", "/account/export");
+            shortest = shortest.min(somebody.send(export, 200).await);
+        }
+        shortest
+    };
+    let before = time().await;
+    given!(somebody.pile_up_used_codes(sized(200_000, 1_000_000)));
+    let after = time().await;
+    assert!(after <= 2 * before + LONGER, "{before:?}, then {after:?}");
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_user_takes_the_memory_of_a_part() {
+    let _turn = attack::turn().await;
+    let somebody = given!(Somebody::new().await);
+    // More of each kind than are told.
+    given!(somebody.pile_up_keys(2 * TOLD));
+    given!(somebody.pile_up_browsers(2 * TOLD));
+    given!(somebody.pile_up_apps(2 * TOLD));
+    given!(has_done(&somebody.service, &somebody.user, 2 * TOLD));
+    // What it takes to answer at all.
+    somebody
+        .send(Request::new("GET", "/account/devices"), 200)
+        .await;
+    let memory = Process::of(&somebody.service).watch();
+    somebody
+        .send(Request::new("GET", "/account/export"), 200)
+        .await;
+    let growth = memory.growth();
+    println!("memory grew by {growth:.0} MiB");
+    assert!(growth <= TOLD_MIB, "memory grew by {growth:.0} MiB");
 }
 
 #[tokio::test]

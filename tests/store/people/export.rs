@@ -22,6 +22,9 @@ async fn of_any_number_of_events_all_are_told_and_ten_thousand_at_most() {
             ));
         }
         let told = service.app.export_user(bo.user_id).await.unwrap();
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        // As people read it.
+        assert_eq!(format!("{told:#}"), service.app.export_user(bo.user_id).await.unwrap());
         let done = told["done"].as_array().unwrap().len() as i64;
         let expected = (events.min(10_000), events > 10_000);
         assert_eq!((done, told["moreDone"] == true), expected);

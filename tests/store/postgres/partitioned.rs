@@ -14,7 +14,7 @@ use super::relay::past_any_pooler;
 use super::upgrade::record::Statement;
 use super::upgrade::said;
 
-const MIGRATIONS: [&str; 14] = [
+const MIGRATIONS: [&str; 15] = [
     include_str!("../../../src/postgres/migrations/0001_catalog.sql"),
     include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
     include_str!("../../../src/postgres/migrations/0003_clustered.sql"),
@@ -29,6 +29,7 @@ const MIGRATIONS: [&str; 14] = [
     include_str!("../../../src/postgres/migrations/0012_apps.sql"),
     include_str!("../../../src/postgres/migrations/0013_deactivated_and_deleted.sql"),
     include_str!("../../../src/postgres/migrations/0014_piles.sql"),
+    include_str!("../../../src/postgres/migrations/0015_unused_codes.sql"),
 ];
 
 const PARTITIONS: usize = 4;

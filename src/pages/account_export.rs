@@ -1,0 +1,94 @@
+//! All that is stored about somebody, for them (docs/decisions.md, W12): it is told while it is sent, as what is downloaded is.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dropshot::ApiDescriptionRegisterError;
+use futures::stream;
+use http::header::{self, HeaderValue};
+use openapi_dropshot_runtime::Rejection;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::failure::Failure;
+use super::route::{Answer, NoVariables, Route};
+use super::site::{Site, Work};
+use super::visit::Visit;
+use crate::admin::Shortage::Turns;
+use crate::domain::Error;
+use crate::http::Error::Overloaded;
+use crate::http::{Api, BrokenOff, Rest, problem};
+
+/// Adds the pages.
+///
+/// # Errors
+/// When another endpoint has a path of theirs.
+pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
+    Route::new(api, site, "/account/export")
+        .shows("export_account", export_account)?
+        .and_no_more::<NoVariables>()
+}
+
+async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    let mut export = Export::begin(&visit)?;
+    // Whoever cannot be told of at all gets an answer that says so.
+    let first = export.piece().await?.unwrap_or_default();
+    let mut answer = http::Response::new(first);
+    let headers = answer.headers_mut();
+    let json = HeaderValue::from_static("application/json");
+    headers.insert(header::CONTENT_TYPE, json);
+    let file = HeaderValue::from_static("attachment; filename=\"account.json\"");
+    headers.insert(header::CONTENT_DISPOSITION, file);
+    let context = Arc::clone(&visit.context);
+    let pieces = stream::try_unfold((export, context), async |(mut export, context)| {
+        match export.piece().await {
+            Ok(piece) => Ok(piece.map(|piece| (piece, (export, context)))),
+            Err(error) => {
+                // It is written to the log there, as every failure is.
+                problem(&context, error.into());
+                Err(BrokenOff)
+            }
+        }
+    });
+    answer.extensions_mut().insert(Rest::new(pieces));
+    Ok(answer)
+}
+
+/// All that is stored about somebody, told on a task of its own while it is sent.
+struct Export {
+    pieces: mpsc::Receiver<String>,
+    telling: JoinHandle<Result<(), Error>>,
+}
+
+impl Export {
+    fn begin(visit: &Arc<Visit>) -> Result<Export, Failure> {
+        let user_id = visit.user_id()?;
+        let turn = visit.site.turn(user_id, Work::Download);
+        let turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
+        let (to, pieces) = mpsc::channel(1);
+        let visit = Arc::clone(visit);
+        let telling = tokio::spawn(async move {
+            let _turn = turn;
+            visit.app().tell_of_user(user_id, to).await
+        });
+        Ok(Export { pieces, telling })
+    }
+
+    /// What comes next; none at the end.
+    async fn piece(&mut self) -> Result<Option<Bytes>, Error> {
+        match self.pieces.recv().await {
+            Some(piece) => Ok(Some(piece.into())),
+            None => {
+                (&mut self.telling).await.map_err(Error::internal)??;
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        // At once, not with the next piece: whoever breaks off may begin anew.
+        self.telling.abort();
+    }
+}
