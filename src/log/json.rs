@@ -17,8 +17,8 @@ pub(super) fn line(record: &Record<'_>, values: &OwnedKVList) -> Vec<u8> {
         Level::Info => "info",
         Level::Debug | Level::Trace => "debug",
     };
-    line.plain("time", &time);
-    line.plain("level", level);
+    line.plain_member("time", &time);
+    line.plain_member("level", level);
     match record.msg().as_str() {
         Some(message) => line.member("msg", message),
         None => line.member("msg", &record.msg().to_string()),
@@ -41,7 +41,7 @@ impl Line {
     }
 
     /// A text with nothing to escape.
-    fn plain(&mut self, key: &str, value: &str) {
+    fn plain_member(&mut self, key: &str, value: &str) {
         self.key(key);
         self.0.push(b'"');
         self.0.extend(value.as_bytes());

@@ -68,7 +68,7 @@ impl Logged {
             if let Some((name, behind)) = at.ident() {
                 let name = name.to_string();
                 if let Some(text) = first_argument(behind)
-                    && (name.starts_with("emit_") || name == "member")
+                    && (name.starts_with("emit_") || name.ends_with("member"))
                 {
                     self.fields.insert(text);
                 }
