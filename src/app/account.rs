@@ -23,7 +23,7 @@ use crate::domain::time::Timestamp;
 use crate::store::{Sql, audit, member, refused_sign_in, user};
 
 /// For how long back the sign-ins of a user are shown.
-const SIGN_INS_SHOWN: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+const SIGN_INS_SHOWN: Duration = Duration::from_hours(90 * 24);
 
 /// As many of them are, at most.
 const SIGN_INS: u32 = 100;

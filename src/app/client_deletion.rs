@@ -27,7 +27,7 @@ use crate::store::{Sql, audit, auth_code, oauth_client, session};
 const SESSIONS: u32 = 100;
 
 /// For so long, a deletion is its command's alone: a million sessions take less.
-const LEFT_ALONE: Duration = Duration::from_secs(60 * 60);
+const LEFT_ALONE: Duration = Duration::from_hours(1);
 
 impl App {
     /// Deletes an app; says what it was, and how many sessions have ended.

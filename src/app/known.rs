@@ -100,4 +100,17 @@ mod tests {
             generations.young.len() <= MAX_GENERATION && generations.old.len() <= MAX_GENERATION
         );
     }
+
+    #[test]
+    fn many_are_known_at_once() {
+        let known = Known::default();
+        let all: Vec<_> = (0..10).map(credential).collect();
+        for (digest, holder) in &all {
+            known.note(digest, *holder);
+        }
+        assert!(
+            all.iter()
+                .all(|(digest, holder)| known.holder(digest) == *holder)
+        );
+    }
 }

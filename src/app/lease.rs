@@ -113,4 +113,17 @@ mod tests {
         }
         assert_eq!(leases.0.read().unwrap().len(), 1);
     }
+
+    #[test]
+    fn many_keys_have_a_lease_at_once() {
+        let (leases, begun) = (Leases::default(), Instant::now());
+        let all: Vec<_> = (0..10).map(key).collect();
+        for (digest, key) in &all {
+            leases.begin(digest, key.clone(), begun);
+        }
+        assert!(
+            all.iter()
+                .all(|(digest, key)| leases.get(digest, begun).as_ref() == Some(key))
+        );
+    }
 }

@@ -75,3 +75,52 @@ impl App {
         self.store.found_version()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_do_next_is_told_until_somebody_can_call_and_sign_in() {
+        for (there_is, passwords, begins) in [
+            (
+                [false, false, false],
+                true,
+                Some("set it up in a browser: "),
+            ),
+            ([false, true, true], false, Some("make a team: ")),
+            ([true, false, false], true, Some("set it up in a browser: ")),
+            (
+                [true, false, false],
+                false,
+                Some("make a key for the catalog API: "),
+            ),
+            (
+                [true, true, false],
+                true,
+                Some("nobody can sign in to the pages: `invoicing setup-link`"),
+            ),
+            (
+                [true, true, false],
+                false,
+                Some("nobody can sign in to the pages: make a user, "),
+            ),
+            ([true, false, true], true, None),
+            ([true, true, true], false, None),
+        ] {
+            let [has_team, has_api_key, has_user] = there_is;
+            let overview = Overview {
+                has_team,
+                has_api_key,
+                has_user,
+                passwords,
+            };
+            let told = overview.next_steps();
+            let told = told.as_deref();
+            match begins {
+                Some(begins) => assert!(told.is_some_and(|it| it.starts_with(begins)), "{told:?}"),
+                None => assert_eq!(told, None),
+            }
+        }
+    }
+}

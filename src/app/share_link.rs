@@ -220,9 +220,12 @@ mod tests {
 
     #[test]
     fn an_empty_password_and_an_endless_one_are_refused() {
-        for wrong in [String::new(), "x".repeat(PASSWORD_LENGTH + 1)] {
-            let refused = link_password(Secret::from_text(wrong));
-            assert!(matches!(refused, Err(Error::Refused(_))));
+        for (wrong, why) in [
+            (String::new(), "is empty"),
+            ("x".repeat(PASSWORD_LENGTH + 1), "is longer than"),
+        ] {
+            let refused = link_password(Secret::from_text(wrong)).unwrap_err();
+            assert!(refused.to_string().contains(why), "{refused}");
         }
     }
 }

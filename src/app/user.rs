@@ -92,12 +92,8 @@ pub(super) async fn remove_user(
     // Its email is not changed meanwhile.
     let (_, user) = sql.run((user::lock(id), user::find(id))).await?;
     let User { email, .. } = user.ok_or_else(|| User::missing(id))?;
-    let remove = user::remove(id, now).rule(|removed| match removed {
-        0 => Err(User::missing(id)),
-        _ => Ok(()),
-    });
     let gone = (member::delete_all(id), auth_code::delete_unused(id));
-    sql.run((remove, gone)).await?;
+    sql.run((user::remove(id, now), gone)).await?;
     let ways_in = (
         password::delete(id),
         passkey::delete_all(id),

@@ -271,4 +271,59 @@ mod tests {
             assert!(!is_well_formed(text), "{text}");
         }
     }
+
+    #[test]
+    fn a_text_of_another_length_is_no_key_whatever_its_checksum() {
+        for random in ["a".repeat(RANDOM - 1), "a".repeat(RANDOM + 1)] {
+            let mut key = format!("inv_live_{random}");
+            key.extend(checksum(key.as_bytes()).map(char::from));
+            assert!(!is_well_formed(&key), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_key_ends_when_it_expires_or_is_revoked_whichever_comes_first() {
+        let at = |millis| Some(Timestamp::from_millis(millis));
+        for (expires_at, revoked_at, end) in [
+            (None, None, None),
+            (at(2), None, at(2)),
+            (None, at(1), at(1)),
+            (at(2), at(1), at(1)),
+            (at(1), at(2), at(1)),
+        ] {
+            let key = ApiKey {
+                expires_at,
+                revoked_at,
+                ..key()
+            };
+            assert_eq!(key.end(), end);
+        }
+    }
+
+    #[test]
+    fn a_key_in_anothers_place_was_made_by_whoever_made_it() {
+        let (id, maker) = (uuid::Uuid::from_u128(1), uuid::Uuid::from_u128(2));
+        let now = Timestamp::from_millis(5);
+        let (old, new) = key()
+            .rotated(id.into(), Some(maker.into()), None, now)
+            .unwrap();
+        assert_eq!((new.id.0, new.created_by.map(|it| it.0)), (id, Some(maker)));
+        assert_eq!((old.created_by, old.replaced_by), (None, Some(new.id)));
+    }
+
+    fn key() -> ApiKey {
+        ApiKey {
+            id: uuid::Uuid::nil().into(),
+            team_id: uuid::Uuid::nil().into(),
+            mode: Mode::Live,
+            scope: Scope::ReadOnly,
+            name: None,
+            created_at: Timestamp::from_millis(0),
+            created_by: None,
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+            replaced_by: None,
+        }
+    }
 }

@@ -271,3 +271,27 @@ impl AuditEvent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_else_there_is_to_say_is_a_role_or_the_mode_of_a_catalog() {
+        let event = || {
+            let (id, now) = (uuid::Uuid::nil().into(), Timestamp::from_millis(0));
+            AuditEvent::new(id, &Actor::Operator, Action::AddMember, now)
+        };
+        assert_eq!(
+            event().with_role(Role::Admin).detail.as_deref(),
+            Some("admin")
+        );
+        let catalog = Catalog {
+            team_id: uuid::Uuid::from_u128(1).into(),
+            mode: crate::domain::catalog::Mode::Test,
+        };
+        let told = event().in_catalog(catalog);
+        assert_eq!(told.team_id, Some(catalog.team_id));
+        assert_eq!(told.detail.as_deref(), Some("test"));
+    }
+}

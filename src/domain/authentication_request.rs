@@ -21,7 +21,7 @@ use super::secret::Secret;
 use super::time::Timestamp;
 
 /// For how long one may be at the provider.
-pub const LIFETIME: Duration = Duration::from_secs(10 * 60);
+pub const LIFETIME: Duration = Duration::from_mins(10);
 
 /// The longest way back: a browser keeps cookies of 4,096 bytes.
 pub const WAY_BACK_LENGTH: usize = 2_000;

@@ -11,7 +11,7 @@ use super::id::{BrowserSessionId, UserId};
 use super::time::Timestamp;
 use super::user::User;
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 
 /// For how long a session lasts without use.
 pub const IDLE: Duration = DAY.saturating_mul(14);
@@ -24,7 +24,7 @@ pub const LIFETIME: Duration = DAY.saturating_mul(90);
 const AHEAD: Duration = DAY;
 
 /// For how long a user who has proven who they are may do what asks for that.
-const FRESH: Duration = Duration::from_secs(15 * 60);
+const FRESH: Duration = Duration::from_mins(15);
 
 /// A browser in which somebody is signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,5 +145,21 @@ mod tests {
         let session = session(Duration::ZERO, Duration::ZERO);
         assert!(session.is_fresh(at(FRESH - Duration::from_secs(1))));
         assert!(!session.is_fresh(at(FRESH)));
+    }
+
+    #[test]
+    fn a_proof_given_elsewhere_counts_from_when_it_was_given_and_unknown_not_at_all() {
+        let at = |time| Timestamp::from_millis(0).after(time);
+        let now = at(FRESH);
+        let proven = |when: Option<Timestamp>| {
+            let mut session = session(FRESH, FRESH);
+            session.prove_at(when);
+            session
+        };
+        assert!(!proven(None).is_fresh(now));
+        assert!(!proven(Some(at(Duration::ZERO))).is_fresh(now));
+        assert!(proven(Some(at(Duration::from_secs(1)))).is_fresh(now));
+        // One of times to come is as good as one of now.
+        assert_eq!(proven(Some(now.after(FRESH))).signed_in_at, now);
     }
 }

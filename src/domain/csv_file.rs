@@ -96,4 +96,15 @@ mod tests {
             assert_eq!(unguarded(text), text);
         }
     }
+
+    #[test]
+    fn what_is_flushed_is_in_the_file_before_the_next_line() {
+        let mut file = Vec::new();
+        let mut writer = Writer::new(&mut file);
+        writer.line(["a"]).unwrap();
+        writer.flush().unwrap();
+        // As when the process ends here.
+        std::mem::forget(writer);
+        assert_eq!(file, b"a\r\n");
+    }
 }

@@ -14,7 +14,7 @@ use super::secret::{Digest, Secret};
 use super::time::Timestamp;
 
 /// For how long a link is good.
-pub const LIFETIME: Duration = Duration::from_secs(60 * 60);
+pub const LIFETIME: Duration = Duration::from_hours(1);
 
 /// An email that a user wants to have.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -191,4 +191,26 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), 8_000);
     }
+
+    #[test]
+    fn the_bits_of_an_id_stand_around_version_and_variant() {
+        for (bits, id) in [
+            (0, "00000000-0000-7000-8000-000000000000"),
+            ((1 << 122) - 1, "ffffffff-ffff-7fff-bfff-ffffffffffff"),
+            ((1 << 62) - 1, "00000000-0000-7000-bfff-ffffffffffff"),
+            (1 << 62, "00000000-0000-7001-8000-000000000000"),
+            (1 << CHANCE_BITS, "00000000-0001-7000-8000-000000000000"),
+        ] {
+            assert_eq!(uuid_v7(bits).to_string(), id);
+        }
+    }
+
+    #[test]
+    fn an_id_of_a_later_millisecond_begins_with_that() {
+        let source = IdSource::default();
+        for millis in [1_000, 1_001, 5_000] {
+            let id: ProductId = source.next(at(millis));
+            assert_eq!(id.0.as_u128() >> 80, millis as u128);
+        }
+    }
 }

@@ -22,12 +22,12 @@ use super::secret::Digest;
 use super::time::Timestamp;
 
 /// How long the first answer of a key is given again.
-pub const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+pub const LIFETIME: Duration = Duration::from_hours(24);
 
 /// What lies further ahead than this was made by a clock that was wrong, and would stay, and keep its key taken, until
 /// that time has come: its [`LIFETIME`] begins anew when that is noticed. It is long, because the one that notices may be the
 /// one whose clock is wrong: one that is some days behind must not end the records of the others.
-pub const AHEAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub const AHEAD: Duration = Duration::from_hours(30 * 24);
 
 /// Bytes that most bodies take, so that few are moved while they grow.
 const CANONICAL: usize = 512;

@@ -31,3 +31,25 @@ pub(crate) fn end_of(now: Timestamp, time: Duration) -> Result<Timestamp, Error>
     }
     Ok(end)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typed_text_has_one_to_255_characters_and_none_of_control() {
+        assert_eq!(typed_text("name", " a b ").unwrap(), "a b");
+        typed_text("name", &"é".repeat(255)).unwrap();
+        for wrong in ["", " ", "a\0b", "a\nb", &"é".repeat(256)] {
+            typed_text("name", wrong).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn what_ends_does_so_in_the_year_9999_at_the_latest() {
+        let time = Duration::from_millis(1);
+        let last = Timestamp::LAST;
+        assert_eq!(end_of(last.before(time), time).unwrap(), last);
+        end_of(last, time).unwrap_err();
+    }
+}

@@ -18,7 +18,7 @@ use super::user::User;
 pub const INVITATIONS_PER_TEAM: i64 = 200;
 
 /// For how long an invitation is good.
-pub const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub const LIFETIME: Duration = Duration::from_hours(7 * 24);
 
 /// An invitation, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -121,3 +121,14 @@ pub struct File {
     /// When it was made.
     pub created_at: Timestamp,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_shown_by_its_kind_and_id() {
+        let id = uuid::Uuid::nil();
+        assert_eq!(ItemId::File(id.into()).to_string(), format!("file {id}"));
+    }
+}

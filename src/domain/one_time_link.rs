@@ -24,8 +24,8 @@ impl Purpose {
     /// For how long a link is good.
     pub fn lifetime(self) -> Duration {
         match self {
-            Purpose::SetUp => Duration::from_secs(24 * 60 * 60),
-            Purpose::Reset => Duration::from_secs(60 * 60),
+            Purpose::SetUp => Duration::from_hours(24),
+            Purpose::Reset => Duration::from_hours(1),
         }
     }
 
@@ -67,5 +67,26 @@ impl IssuedLink {
     pub fn url(&self, origin: &str) -> Secret {
         let path = self.purpose.path();
         Secret::from_text(format!("{origin}{path}{}", self.secret.reveal()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_leads_to_its_page_and_is_good_for_a_day_or_an_hour() {
+        for (purpose, url, hours) in [
+            (Purpose::SetUp, "https://a.example/setup/s", 24),
+            (Purpose::Reset, "https://a.example/reset/s", 1),
+        ] {
+            let issued = IssuedLink {
+                purpose,
+                secret: Secret::from_text("s"),
+                expires_at: Timestamp::from_millis(0),
+            };
+            assert_eq!(issued.url("https://a.example").reveal(), url);
+            assert_eq!(purpose.lifetime(), Duration::from_secs(hours * 3600));
+        }
     }
 }

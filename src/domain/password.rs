@@ -73,13 +73,13 @@ pub struct Allowance {
 /// From one source.
 pub const OF_SOURCE: Allowance = Allowance {
     count: 10,
-    within: Duration::from_secs(15 * 60),
+    within: Duration::from_mins(15),
 };
 
 /// In all, from sources that have not signed in to the account before.
 pub const OF_ACCOUNT: Allowance = Allowance {
     count: 100,
-    within: Duration::from_secs(24 * 60 * 60),
+    within: Duration::from_hours(24),
 };
 
 /// Wrong passwords that were counted.
@@ -191,5 +191,13 @@ mod tests {
         let years = Duration::from_secs(10 * 365 * 24 * 60 * 60);
         let again = OF_SOURCE.one_more(ahead(years), now).unwrap();
         assert_eq!((again.count, again.begun_at), (1, now));
+    }
+
+    #[test]
+    fn a_password_of_the_most_code_points_may_be_typed_as_four_times_as_many() {
+        // Four code points that are one in normal form C do not exist; of three there are.
+        let typed = "\u{3c9}\u{313}\u{300}".repeat(LONGEST + 1);
+        let compared = normalized(&typed);
+        assert_eq!(compared.reveal(), "\u{1f62}".repeat(LONGEST + 1));
     }
 }

@@ -296,4 +296,31 @@ mod tests {
             assert!(after.updated_at > before.updated_at, "{now}");
         }
     }
+
+    #[test]
+    fn changes_name_their_fields_as_the_interface_does_also_those_that_are_cleared() {
+        let all = ProductChanges {
+            name: Some("B".into()),
+            unit_price: Some(decimal("2")),
+            currency: Some("CHF".into()),
+            description: Field::Null,
+            sku: Field::Value("T".into()),
+            tax_rate: Field::Null,
+            product_type: Some("SERVICES".into()),
+            unit_of_measure: Some("hr".into()),
+            unchanged_since: Some(Timestamp::from_millis(1)),
+        };
+        let names = [
+            "name",
+            "unitPrice",
+            "currency",
+            "description",
+            "sku",
+            "taxRate",
+            "type",
+            "unitOfMeasure",
+        ];
+        assert_eq!(all.fields(), names);
+        assert!(ProductChanges::default().fields().is_empty());
+    }
 }

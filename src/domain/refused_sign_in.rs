@@ -78,3 +78,17 @@ impl RefusedCounts {
         self.unknown.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_sign_ins_are_counted_by_whether_somebody_has_the_account() {
+        let counts = RefusedCounts::default();
+        for is_known in [true, true, true, false, false] {
+            counts.note(is_known);
+        }
+        assert_eq!((counts.known(), counts.unknown()), (3, 2));
+    }
+}

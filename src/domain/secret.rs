@@ -186,4 +186,18 @@ mod tests {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
     }
+
+    #[test]
+    fn a_secret_in_base64url_has_43_digits() {
+        let secret = Secret::base64url().reveal().to_owned();
+        assert!(Secret::is_base64url(&secret));
+        for wrong in [
+            "",
+            &secret[1..],
+            &format!("{secret}A"),
+            &format!("{}+", &secret[1..]),
+        ] {
+            assert!(!Secret::is_base64url(wrong), "{wrong}");
+        }
+    }
 }

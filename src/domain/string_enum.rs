@@ -57,3 +57,14 @@ impl std::fmt::Display for UnknownValue {
 }
 
 impl std::error::Error for UnknownValue {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_value_is_answered_with_those_that_are() {
+        let known = &["live", "test"];
+        assert_eq!(UnknownValue { known }.to_string(), "not one of: live, test");
+    }
+}

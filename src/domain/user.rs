@@ -98,6 +98,7 @@ mod tests {
     #[test]
     fn an_email_has_two_sides_and_no_space() {
         assert_eq!(parse_email(" ada@example.com ").unwrap(), "ada@example.com");
+        parse_email(&format!("{}@b", "a".repeat(252))).unwrap();
         for wrong in [
             "",
             "ada",

@@ -262,3 +262,16 @@ async fn a_link_that_is_made_and_one_that_is_revoked_are_told_of_and_a_users_lin
     assert_eq!(listed(shelf.user).await, [first]);
     is_missing(app.list_user_links(UserId(uuid::Uuid::nil()), Part::default()).await, "user");
 }
+
+#[tokio::test]
+async fn folders_and_files_of_a_team_are_listed() {
+    let shelf = Shelf::new().await;
+    let app = &shelf.service.app;
+    let loose = app.create_file(shelf.team, "b.pdf", None).await.unwrap().id;
+    let folders = app.list_folders(shelf.team, Part::default()).await.unwrap();
+    assert_eq!(folders.iter().map(|it| it.id).collect::<Vec<_>>(), [shelf.folder]);
+    let files = app.list_files(shelf.team, Part::default()).await.unwrap();
+    assert_eq!(files.iter().map(|it| it.id).collect::<Vec<_>>(), [shelf.file, loose]);
+    let other = shelf.service.team().await;
+    assert_eq!(app.list_folders(other, Part::default()).await.unwrap(), []);
+}

@@ -174,6 +174,23 @@ async fn three_links_to_new_emails_are_mailed_an_hour() {
     ask(NEW).await.unwrap();
 }
 
+/// P2: who asks learns nothing of it, and who has the email is told at the address as they wrote it.
+#[tokio::test]
+async fn an_email_that_somebody_has_is_told_to_them_and_changed_by_nobody() {
+    let (service, mail, team, ada) = with_ada().await;
+    assert!(service.app.sends_mail());
+    join(&service.app, team, "Bo@example.org", Role::Viewer).await;
+    service.app.ask_for_email_change(ada.clone(), "bo@EXAMPLE.org").await.unwrap();
+    let told = mail.next().await;
+    assert!(told.link(ORIGIN).is_none(), "{}", told.text());
+    // An own one is another way to write it.
+    service.app.ask_for_email_change(ada.clone(), "ADA@example.com").await.unwrap();
+    let told = mail.next().await;
+    let changed = service.app.change_email(ada.clone(), &secret(&told)).await;
+    changed.unwrap();
+    assert_eq!(email(&service.app, &ada).await, "ADA@example.com");
+}
+
 /// P2, P17: of two who follow their links at once, and of one who is late.
 #[tokio::test]
 async fn an_email_is_given_to_one_user_whatever_the_case() {
@@ -287,6 +304,7 @@ async fn without_mail_nothing_is_asked_for() {
     let app = &service.app;
     let team = service.team().await;
     let ada = join(app, team, ADA, Role::Owner).await;
+    assert!(!app.sends_mail());
     assert_no_link(app.ask_for_reset(ADA));
     assert_no_link(app.ask_for_email_change(ada.clone(), NEW).await);
     assert_no_link(app.invite_by_mail(ada.clone(), team, NEW, Role::Viewer).await.map(drop));

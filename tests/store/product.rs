@@ -359,3 +359,16 @@ async fn a_change_that_rests_on_an_earlier_state_is_refused() {
     let found = service.app.get_product(&key, made.id).await.unwrap();
     assert_eq!(found, done.unwrap().value);
 }
+
+#[tokio::test]
+async fn a_product_is_archived_only_as_it_was_seen_and_once_whatever_was_seen() {
+    let service = Service::new().await;
+    let (app, key) = (&service.app, service.writer().await);
+    let made = app.create_product(&key, plain("A"), None).await.unwrap().value;
+    let before = Some(made.updated_at.before(std::time::Duration::from_millis(1)));
+    let refused = app.archive_product(&key, made.id, before).await;
+    assert!(matches!(refused, Err(Error::ProductChanged)), "{refused:?}");
+    app.archive_product(&key, made.id, Some(made.updated_at)).await.unwrap();
+    let again = app.archive_product(&key, made.id, before).await;
+    assert!(matches!(again, Err(Error::AlreadyArchived)), "{again:?}");
+}

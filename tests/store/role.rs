@@ -12,7 +12,7 @@ use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 
 use super::signed_in::{actor, assert_last_owner, assert_may_not, assert_no_link, join, told};
-use super::support::Service;
+use super::support::{Service, live_key};
 
 /// The key itself.
 async fn key(app: &App, by: &Actor, team: TeamId) -> String {
@@ -338,4 +338,29 @@ async fn a_name_that_stays_as_it_is_is_told_of_by_nobody() {
     let events = events.unwrap();
     let told = events.iter().filter(|it| it.action == Action::ChangeName);
     assert_eq!(told.count(), 1);
+}
+
+#[tokio::test]
+async fn a_key_that_ends_with_an_account_is_refused_everywhere_once_that_is_deleted() {
+    let service = Service::new().await;
+    let (app, other) = (&service.app, service.another().await);
+    let team = service.team().await;
+    let ada = join(app, team, "ada@example.com", Role::Owner).await;
+    let (_, secret) = live_key(app, team).await.unwrap();
+    let mut deleted = std::pin::pin!(app.delete_account(ada));
+    let mut accepted = 0;
+    loop {
+        let used = async {
+            tokio::task::yield_now().await;
+            other.authenticate_api_key(secret.reveal()).await
+        };
+        tokio::select! {
+            biased;
+            deleted = &mut deleted => break deleted.unwrap(),
+            used = used => accepted += usize::from(used.is_ok()),
+        }
+    }
+    assert!(accepted > 0);
+    let refused = other.authenticate_api_key(secret.reveal()).await;
+    assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
 }

@@ -1,7 +1,9 @@
 //! Teams.
 
 use invoicing::domain::Error;
+use invoicing::domain::audit::Action;
 
+use super::signed_in::told;
 use super::support::{START, Service};
 
 #[tokio::test]
@@ -30,4 +32,17 @@ async fn a_team_name_must_be_plain_text() {
             "{name:?}: {refused:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_team_gets_another_name_which_is_told_of_once() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let team = app.create_team("Acme").await.unwrap().id;
+    for (name, count) in [("Acme", 0), ("Globex", 1), (" Globex ", 1)] {
+        assert_eq!(app.rename_team(team, name).await.unwrap().name, name.trim());
+        assert_eq!(told(app, team, Action::RenameTeam).await, count, "{name}");
+    }
+    let unknown = app.rename_team(uuid::Uuid::nil().into(), "Acme").await;
+    assert!(matches!(unknown, Err(Error::Missing { .. })), "{unknown:?}");
 }

@@ -25,7 +25,7 @@ use invoicing::domain::team::NamedTeam;
 use invoicing::domain::time::Clock as _;
 use invoicing::store::{Sql, api_key, product, team};
 
-use super::signed_in::join;
+use super::signed_in::{join, told};
 use super::support::{Service, live_key, plain};
 
 /// The tables whose rows are a team's.
@@ -196,8 +196,12 @@ async fn a_name_of_a_living_team_and_a_half_deleted_one_means_neither() {
         panic!("{refused:?}")
     };
     assert!([half, living.id].iter().all(|id| why.contains(&id.to_string())), "{why}");
-    assert_eq!(app.list_teams(Part::default()).await.unwrap(), [living]);
+    assert_eq!(app.list_teams(Part::default()).await.unwrap(), std::slice::from_ref(&living));
     assert_eq!(app.delete_team(half.into(), "Acme").await.unwrap().id, half);
+    // It was told of when it was begun.
+    assert_eq!(told(app, half, Action::DeleteTeam).await, 0);
+    app.delete_team(living.id.into(), "Acme").await.unwrap();
+    assert_eq!(told(app, living.id, Action::DeleteTeam).await, 1);
 }
 
 #[tokio::test]

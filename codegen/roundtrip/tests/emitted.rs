@@ -53,3 +53,14 @@ fn operations_come_back_whoever_may_call_them() {
         security::register::<security::Doors>(api).unwrap()
     });
 }
+
+#[test]
+fn a_success_is_described_in_the_words_of_the_document_and_an_error_by_name() {
+    let mut api = ApiDescription::new();
+    petstore::register::<petstore::Store>(&mut api).unwrap();
+    let version = "1.0.0".parse().unwrap();
+    let told = api.openapi("pets", version).json().unwrap();
+    let success = &told["paths"]["/pets"]["get"]["responses"]["200"];
+    assert_eq!(success["description"], "The pets.");
+    assert!(told["components"]["schemas"]["Failure"].is_object());
+}

@@ -117,6 +117,7 @@ mod tests {
         assert_eq!(any.as_str(), expected);
         assert_eq!(serde_json::to_string(&any).unwrap(), expected);
         assert_eq!(any, serde_json::from_str(expected).unwrap());
+        assert_ne!(any, Any::default());
         assert_eq!(Any::default().to_string(), "null");
         assert_eq!(Any::of(&[1, 2]).unwrap().take::<Vec<u8>>().unwrap(), [1, 2]);
     }

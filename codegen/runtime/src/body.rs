@@ -173,14 +173,18 @@ async fn collect(body: &mut dropshot::Body, max_bytes: usize) -> Result<Bytes, R
         if whole.is_empty() && body.is_end_stream() {
             return Ok(data);
         }
-        if length > whole.capacity() {
-            // Doubled, so that crumbs cost no more than their number, but never beyond the limit.
-            let capacity = length.next_power_of_two().clamp(1024, max_bytes);
-            whole.reserve_exact(capacity - whole.len());
-        }
+        make_room(&mut whole, length, max_bytes);
         whole.extend_from_slice(&data);
     }
     Ok(whole.into())
+}
+
+/// Room for so many bytes. Doubled, so that crumbs cost no more than their number, but never beyond the limit.
+fn make_room(whole: &mut Vec<u8>, length: usize, max_bytes: usize) {
+    if length > whole.capacity() {
+        let capacity = length.next_power_of_two().clamp(1024, max_bytes);
+        whole.reserve_exact(capacity - whole.len());
+    }
 }
 
 fn incomplete() -> RequestError {
@@ -198,13 +202,15 @@ impl Drop for RequestBody {
         }
         // Outside of a runtime there is no connection either.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let most = match self.max_bytes {
-                ..=MAX_BYTES => DRAIN_BYTES,
-                more => more + DRAIN_BYTES,
-            };
+            let most = drained(self.max_bytes);
             runtime.spawn(timeout(DRAIN_TIME, drain(body, most)));
         }
     }
+}
+
+/// How many bytes are drained of a body that may have so many.
+fn drained(max_bytes: usize) -> usize {
+    DRAIN_BYTES + max_bytes.saturating_sub(MAX_BYTES)
 }
 
 async fn drain(mut body: dropshot::Body, most: usize) {
@@ -215,5 +221,34 @@ async fn drain(mut body: dropshot::Body, most: usize) {
             Some(rest) => left = rest,
             None => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(bytes: usize) -> RequestBody {
+        let body = dropshot::Body::from("x".repeat(bytes));
+        RequestBody::new(&HeaderMap::new(), body)
+    }
+
+    #[test]
+    fn a_body_is_expected_to_take_what_it_declares_or_what_it_may_have() {
+        assert_eq!(of(0).expected_bytes(), 0);
+        assert_eq!(of(5).expected_bytes(), 5);
+        assert_eq!(of(MAX_BYTES + 1).expected_bytes(), MAX_BYTES);
+        let endless =
+            futures::stream::pending::<Result<hyper::body::Frame<Bytes>, std::io::Error>>();
+        let endless = dropshot::Body::wrap(http_body_util::StreamBody::new(endless));
+        let endless = RequestBody::new(&HeaderMap::new(), endless);
+        assert_eq!(endless.expected_bytes(), MAX_BYTES);
+    }
+
+    #[test]
+    fn as_much_more_is_drained_as_a_body_may_have_beyond_the_usual() {
+        assert_eq!(drained(1), DRAIN_BYTES);
+        assert_eq!(drained(MAX_BYTES), DRAIN_BYTES);
+        assert_eq!(drained(MAX_BYTES + 1), DRAIN_BYTES + 1);
     }
 }

@@ -352,3 +352,95 @@ pub(crate) fn check_media_type(body: &Body, headers: &HeaderMap) -> Result<(), R
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Alternative, Array, Bounds, Object, Property, Sign, Text};
+
+    const fn of(kind: Kind) -> Schema {
+        Schema {
+            kind,
+            nullable: false,
+        }
+    }
+
+    const fn property(name: &'static str, schema: &'static Schema) -> Property {
+        Property {
+            name,
+            required: false,
+            schema: of(Kind::Ref(schema)),
+        }
+    }
+
+    const fn either(alternatives: &'static [Alternative]) -> Schema {
+        of(Kind::Union(alternatives))
+    }
+
+    static TEXT_SCHEMA: Schema = of(Kind::String(Text {
+        min_length: 0,
+        max_length: None,
+        pattern: None,
+        format: None,
+        enumeration: &[],
+    }));
+    static NUMBER: Schema = of(Kind::Number(Bounds {
+        minimum: None,
+        maximum: None,
+    }));
+    static LIST: Schema = of(Kind::Array(Array {
+        items: &TEXT_SCHEMA,
+        min_items: 0,
+        max_items: None,
+        unique_items: false,
+    }));
+    static REFERRED: Schema = of(Kind::Ref(&TEXT_SCHEMA));
+    static TEXTS: Schema = either(&[
+        Alternative {
+            sign: Sign::Text(&["1"]),
+            schema: &REFERRED,
+        },
+        Alternative {
+            sign: Sign::String,
+            schema: &NESTED,
+        },
+    ]);
+    static NESTED: Schema = either(&[Alternative {
+        sign: Sign::String,
+        schema: &TEXT_SCHEMA,
+    }]);
+    static EITHER: Schema = either(&[
+        Alternative {
+            sign: Sign::String,
+            schema: &TEXT_SCHEMA,
+        },
+        Alternative {
+            sign: Sign::Number,
+            schema: &NUMBER,
+        },
+    ]);
+    static PROPERTIES: [Property; 3] = [
+        property("list", &LIST),
+        property("texts", &TEXTS),
+        property("either", &EITHER),
+    ];
+    static FORM_SCHEMA: Schema = of(Kind::Object(Object {
+        properties: &PROPERTIES,
+        additional: true,
+    }));
+    static REFERRED_FORM: Schema = of(Kind::Ref(&FORM_SCHEMA));
+
+    #[test]
+    fn a_form_has_a_list_of_one_the_text_of_texts_and_json_of_what_may_be_more() {
+        let pair = |name: &str| (name.to_owned(), "1".to_owned());
+        let pairs = ["list", "texts", "either", "unknown"].map(pair);
+        let text = || Value::String("1".into());
+        let expected = [
+            ("list".into(), Value::Array(vec![text()])),
+            ("texts".into(), text()),
+            ("either".into(), Value::Number("1")),
+            ("unknown".into(), text()),
+        ];
+        assert_eq!(members(&REFERRED_FORM, &pairs).unwrap(), expected);
+    }
+}

@@ -107,6 +107,19 @@ mod tests {
     }
 
     #[test]
+    fn the_path_of_which_most_segments_agree_is_meant_and_the_first_of_those_alike() {
+        const ALIKE: [&str; 3] = ["/a/links", "/b/links", "/items/{id}/links"];
+        for (path, expected) in [
+            ("/links", ALIKE[0]),
+            ("/b/links", ALIKE[1]),
+            ("/api/items/1/links", ALIKE[2]),
+        ] {
+            let found = meant(ALIKE.into_iter(), path);
+            assert_eq!(found, Some(expected), "{path}");
+        }
+    }
+
+    #[test]
     fn others_mean_nothing() {
         for path in [
             "",

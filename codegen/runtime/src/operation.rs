@@ -168,3 +168,22 @@ impl Operation {
         self.success.status == Status::Code(101)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::tests::LIST_AS_IS;
+
+    #[test]
+    fn an_operation_that_succeeds_with_101_is_an_upgrade() {
+        assert!(!LIST_AS_IS.is_upgrade());
+        let upgrade = Operation {
+            success: Listed {
+                status: Status::Code(101),
+                ..LIST_AS_IS.success
+            },
+            ..LIST_AS_IS
+        };
+        assert!(upgrade.is_upgrade());
+    }
+}

@@ -302,4 +302,4 @@ fn decode_query(text: &str) -> Cow<'_, [u8]> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -232,3 +232,38 @@ pub(crate) fn response(
     }
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_to_head_has_all_but_the_body_whose_length_is_told() {
+        let answer = |body: &'static str| {
+            let answer = Response::builder().status(201).header("x-pieces", "2");
+            answer.body(Body::from(body.to_owned())).unwrap()
+        };
+        for (body, length) in [("abc", Some("3")), ("", None)] {
+            let (head, rest) = without_body(answer(body)).into_parts();
+            assert_eq!(
+                (head.status.as_u16(), &head.headers["x-pieces"]),
+                (201, &HeaderValue::from_static("2"))
+            );
+            let told = head.headers.get(header::CONTENT_LENGTH);
+            assert_eq!(told.map(|it| it.to_str().unwrap()), length);
+            assert!(rest.collect().await.unwrap().to_bytes().is_empty());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_is_streamed_as_it_is_and_an_answer_has_its_status() {
+        let RawBody::Stream(body) = RawBody::from(Body::from("abc".to_owned())) else {
+            panic!("it is taken whole");
+        };
+        assert_eq!(body.collect().await.unwrap().to_bytes(), "abc");
+        let answer = Response::builder().status(404).body(Body::empty());
+        assert_eq!(Reply(answer.unwrap()).status_code(), StatusCode::NOT_FOUND);
+    }
+}

@@ -258,3 +258,103 @@ fn keep_parameters_only(operation: &Operation, headers: &mut HeaderMap) {
     }
     *headers = kept;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Parameter;
+    use crate::parameters::tests::{LIST, LIST_AS_IS};
+    use crate::schema::{Kind, Schema};
+
+    static WITH_BODY: Operation = Operation {
+        body: Some(Body {
+            media_type: "*/*",
+            required: true,
+            schema: None,
+        }),
+        ..LIST_AS_IS
+    };
+
+    macro_rules! request {
+        ($name:ident, $body:ty, $operation:expr) => {
+            struct $name;
+
+            impl Request for $name {
+                type Headers = ();
+                type Body = $body;
+
+                fn operation() -> &'static Operation {
+                    &$operation
+                }
+
+                fn headers(_: &Parameters<'_>) -> Result<(), RequestError> {
+                    Ok(())
+                }
+
+                fn build(
+                    _: &Parameters<'_>,
+                    _: &Parameters<'_>,
+                    _: (),
+                    _: $body,
+                ) -> Result<Self, RequestError> {
+                    Ok($name)
+                }
+
+                fn parameter_schemas(_: &mut SchemaGenerator) -> Vec<schemars::schema::Schema> {
+                    Vec::new()
+                }
+            }
+        };
+    }
+    request!(WithoutBody, (), LIST);
+    request!(ReadByTheHandler, RequestBody, WITH_BODY);
+    request!(Read, String, WITH_BODY);
+
+    fn expected<R: Request>() -> usize {
+        let (head, ()) = http::Request::new(()).into_parts();
+        let body = RequestBody::new(&head.headers, dropshot::Body::from("12345".to_owned()));
+        let captured = Captured {
+            head: Box::new(head),
+            body,
+            websocket: None,
+        };
+        captured.unchecked::<R>().expected_bytes()
+    }
+
+    #[test]
+    fn a_request_that_waits_for_its_body_keeps_the_headers_of_its_parameters_alone() {
+        static PARAMETERS: [Parameter; 1] = [Parameter {
+            name: "X-Kept",
+            location: Location::Header,
+            required: false,
+            description: None,
+            schema: Schema {
+                kind: Kind::Boolean,
+                nullable: false,
+            },
+            default: None,
+        }];
+        static WITH_HEADER: Operation = Operation {
+            parameters: &PARAMETERS,
+            ..LIST_AS_IS
+        };
+        let request = http::Request::builder()
+            .header("x-kept", "1")
+            .header("x-kept", "2")
+            .header("cookie", "3");
+        let (mut head, ()) = request.body(()).unwrap().into_parts();
+        keep_parameters_only(&WITH_HEADER, &mut head.headers);
+        let kept = head.headers.iter();
+        let kept: Vec<_> = kept
+            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+            .collect();
+        assert_eq!(kept, [("x-kept", "1"), ("x-kept", "2")]);
+    }
+
+    #[test]
+    fn only_a_body_that_is_read_before_the_handler_takes_memory() {
+        assert_eq!(expected::<WithoutBody>(), 0);
+        assert_eq!(expected::<ReadByTheHandler>(), 0);
+        assert_eq!(expected::<Read>(), 5);
+    }
+}

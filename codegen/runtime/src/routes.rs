@@ -214,6 +214,7 @@ mod tests {
     use http::StatusCode;
 
     use super::*;
+    use crate::parameters::tests::{LIST, LIST_AS_IS};
 
     #[test]
     fn a_path_is_written_as_its_route_or_is_not() {
@@ -278,6 +279,42 @@ mod tests {
                 assert_eq!(refused(method, unreadable), None, "{method}");
             }
         }
+    }
+
+    #[test]
+    fn a_published_path_has_the_methods_of_its_operations_and_is_meant_by_those_like_it() {
+        static ADD: Operation = Operation {
+            method: http::Method::POST,
+            ..LIST_AS_IS
+        };
+        static ITEM: Operation = Operation {
+            path: "/items/{id}",
+            ..LIST_AS_IS
+        };
+        static ALL: [&Operation; 3] = [&LIST, &ADD, &ITEM];
+        let mut methods = Methods::default();
+        methods.add("/docs", "GET");
+        methods.add_published(&ALL);
+        assert_eq!(
+            methods.unpublished().collect::<Vec<_>>(),
+            [("/docs", "GET")]
+        );
+        let told = |method: &str, path: &str| {
+            let request = http::Request::builder().method(method).uri(path);
+            let request = request.header("host", "localhost").body(()).unwrap();
+            let error = methods.check(&request).err()?;
+            let allow = error.headers.as_ref().and_then(|it| it.get(ALLOW));
+            let allow = allow.map(|it| it.to_str().unwrap().to_owned());
+            Some(allow.unwrap_or(error.external_message))
+        };
+        for path in ["/list", "/items/1", "/docs"] {
+            assert_eq!(told("PUT", path), None, "{path}");
+        }
+        assert_eq!(told("put", "/list").as_deref(), Some("GET, POST"));
+        assert_eq!(told("put", "/items/1").as_deref(), Some("GET"));
+        let meant = "Not Found: the published path closest to this one is /items/{id}";
+        assert_eq!(told("GET", "/item/1").as_deref(), Some(meant));
+        assert_eq!(told("GET", "/doc").as_deref(), Some("Not Found"));
     }
 
     #[test]

@@ -333,3 +333,89 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("(not a text)")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::operation::{Listed, Status};
+    use crate::parameters::tests::{LIST, LIST_AS_IS};
+
+    /// What is logged, one message a line.
+    #[derive(Default)]
+    struct Lines(Mutex<String>);
+
+    impl slog::Drain for Lines {
+        type Ok = ();
+        type Err = slog::Never;
+
+        fn log(&self, record: &slog::Record<'_>, _: &slog::OwnedKVList) -> Result<(), slog::Never> {
+            let mut lines = self.0.lock().unwrap();
+            lines.push_str(&format!("{}\n", record.msg()));
+            Ok(())
+        }
+    }
+
+    fn logged(work: impl FnOnce(&slog::Logger)) -> String {
+        let lines = std::sync::Arc::new(Lines::default());
+        work(&slog::Logger::root(lines.clone(), slog::o!()));
+        lines.0.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn what_a_panic_said_is_told_where_it_is_a_text() {
+        assert_eq!(panic_message(&"borrowed"), "borrowed");
+        assert_eq!(panic_message(&"owned".to_owned()), "owned");
+        assert_eq!(panic_message(&1), "(not a text)");
+    }
+
+    #[test]
+    fn a_document_without_errors_is_held_to_its_successes_alone() {
+        static STRICT: Operation = Operation {
+            errors: &[Listed {
+                status: Status::Code(404),
+                ..LIST_AS_IS.success
+            }],
+            ..LIST_AS_IS
+        };
+        for (operation, status, header, expected) in [
+            (&LIST, 200, "content-type", ""),
+            (
+                &LIST,
+                200,
+                "x-extra",
+                "a header of an answer is not in the document\n",
+            ),
+            (&LIST, 500, "content-type", ""),
+            (&STRICT, 404, "content-type", ""),
+            (
+                &STRICT,
+                500,
+                "content-type",
+                "an answer is not in the document\n",
+            ),
+        ] {
+            let answer = Response::builder().status(status).header(header, "x");
+            let answer = answer.body(Bytes::new()).unwrap();
+            let told = logged(|log| audit(operation, &answer, log));
+            assert_eq!(told, expected, "{status} {header}");
+        }
+    }
+
+    #[test]
+    fn only_a_request_that_fits_its_schemas_but_no_type_is_told_to_the_log() {
+        let misfit = Rejection::<()>::Request(RequestError::internal());
+        let told = logged(|log| tell_misfit(&misfit, log));
+        assert_eq!(
+            told,
+            "a request that passed its schemas does not fit its types\n"
+        );
+        for usual in [
+            Rejection::Error(()),
+            Rejection::Request(RequestError::too_large(1)),
+        ] {
+            assert_eq!(logged(|log| tell_misfit(&usual, log)), "");
+        }
+    }
+}

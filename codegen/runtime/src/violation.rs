@@ -193,3 +193,30 @@ pub(crate) fn shown(text: &str) -> String {
         length => format!("a text of {length} characters"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_are_told_as_fit_and_the_first_in_any_case() {
+        let of = |message: &str| {
+            let one = || Violation::new("/é", "format", message.to_owned());
+            let all = std::iter::repeat_with(one).take(MAX_VIOLATIONS);
+            all.collect::<Violations>()
+        };
+        let in_json = r#"{"path":"/é","constraint":"format","message":""},"#.len();
+        for (message, bytes) in [
+            ("x".repeat(1000), 1000),
+            ("é".repeat(500), 1000),
+            ("\"\\".repeat(250), 1000),
+            ("\n".repeat(200), 1200),
+        ] {
+            let violations = of(&message);
+            assert_eq!(violations.len(), MAX_TOLD / (in_json + bytes));
+            assert_eq!(violations.total(), MAX_VIOLATIONS);
+        }
+        assert_eq!(of(&"x".repeat(MAX_TOLD)).len(), 1);
+        assert_eq!(of("x").len(), MAX_VIOLATIONS);
+    }
+}

@@ -1,6 +1,7 @@
 //! `Decimal` and `Field`, whose files are copied verbatim into the client and so hold no tests.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use openapi_dropshot_runtime::{Decimal, DecimalError, Field};
 use proptest::prelude::*;
@@ -195,4 +196,25 @@ proptest! {
             Err(DecimalError::Precision) => {}
         }
     }
+}
+
+#[test]
+fn values_that_differ_hash_apart() {
+    let hashed = |literal| {
+        let mut state = DefaultHasher::new();
+        decimal(literal).hash(&mut state);
+        state.finish()
+    };
+    let all: HashSet<_> = ["0", "1", "-1", "2", "10", "11"].map(hashed).into();
+    assert_eq!(all.len(), 6);
+}
+
+#[test]
+fn what_is_no_decimal_is_told_why() {
+    let told = |literal: &str| literal.parse::<Decimal>().unwrap_err().to_string();
+    assert_eq!(told("1,5"), "not a JSON number");
+    assert_eq!(
+        told("1e401"),
+        "more than 40 significant digits, or an exponent beyond 400 either way"
+    );
 }

@@ -143,12 +143,13 @@ fn a_member_may_not_come_twice_in_small_and_large_objects() {
             .collect();
         let members = members.join(",");
         assert!(parse(format!("{{{members}}}").as_bytes()).is_ok());
-        for again in ["m0", "\\u006d0"] {
+        let last = format!("m{}", count - 1);
+        for (again, name) in [("m0", "m0"), ("\\u006d0", "m0"), (&last, &last)] {
             let text = format!("{{{members},\"{again}\":0}}");
             assert!(
                 refusal(text.as_bytes())
                     .message
-                    .contains("the member \"m0\" twice"),
+                    .contains(&format!("the member \"{name}\" twice")),
                 "{count}"
             );
         }
@@ -207,6 +208,19 @@ fn one_value_has_one_canonical_text() {
         ("1e500", "1e501"),
     ] {
         assert_ne!(canonical(one), canonical(other));
+    }
+}
+
+#[test]
+fn a_canonical_text_is_json_of_the_same_value() {
+    for text in [
+        r#""\"""#,
+        r#""\\""#,
+        r#""\n""#,
+        r#"["a,b","a","b"]"#,
+        r#"{"\"":{},"a":[1e0,[]]}"#,
+    ] {
+        assert_eq!(canonical(text), text, "{text}");
     }
 }
 

@@ -341,3 +341,125 @@ fn the_discriminator_selects_what_a_value_is_held_against() {
         assert_eq!(found(&EITHER, body), expected, "{body}");
     }
 }
+
+const fn limited(schema: &'static Schema, limits: &'static [Limit]) -> Schema {
+    Schema {
+        kind: Kind::Limited(schema, limits),
+        nullable: false,
+    }
+}
+
+static CENTS: Schema = limited(&AMOUNT, &[Limit::MultipleOf("0.01")]);
+static ONE_OR_TWO: Schema = limited(&AMOUNT, &[Limit::Values(&["1", "2"])]);
+static YES: Schema = limited(&FLAG, &[Limit::Values(&["true"])]);
+static SOME: Schema = limited(&OPEN, &[Limit::MinProperties(2), Limit::MaxProperties(3)]);
+static DATE: Schema = text(&[], Some(Format::Date), false);
+
+static TEXT_OR_NUMBER: Schema = Schema {
+    kind: Kind::Union(&[
+        Alternative {
+            sign: Sign::Text(&["GOODS", "SERVICES"]),
+            schema: &KIND,
+        },
+        Alternative {
+            sign: Sign::Number,
+            schema: &AMOUNT,
+        },
+    ]),
+    nullable: false,
+};
+static LETTER: Schema = Schema {
+    kind: Kind::Union(&[Alternative {
+        sign: Sign::Text(&[
+            "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m",
+        ]),
+        schema: &NOTE,
+    }]),
+    nullable: false,
+};
+
+#[test]
+fn limits_of_numbers_booleans_and_objects_are_kept() {
+    accepts(&CENTS, &["0", "1.01", "1.010"]);
+    refuses(&CENTS, "multipleOf", &["1.001"]);
+    accepts(&ONE_OR_TWO, &["1", "2.0"]);
+    refuses(&ONE_OR_TWO, "enum", &["3"]);
+    accepts(&YES, &["true"]);
+    refuses(&YES, "enum", &["false"]);
+    accepts(
+        &SOME,
+        &[
+            r#"{"kind":"GOODS","x":1}"#,
+            r#"{"kind":"GOODS","x":1,"y":1}"#,
+        ],
+    );
+    refuses(&SOME, "minProperties", &[r#"{"kind":"GOODS"}"#]);
+    refuses(
+        &SOME,
+        "maxProperties",
+        &[r#"{"kind":"GOODS","x":1,"y":1,"z":1}"#],
+    );
+}
+
+#[test]
+fn a_message_says_what_is_allowed_and_what_came_but_no_long_number() {
+    let (long, longer) = (
+        "0.".to_owned() + &"1".repeat(38),
+        "0.".to_owned() + &"1".repeat(39),
+    );
+    for (schema, json, expected) in [
+        (&NAME, r#""""#, "must have at least 1 character, but has 0"),
+        (
+            &NAME,
+            r#""abcd""#,
+            "must have at most 3 characters, but has 4",
+        ),
+        (&AMOUNT, "-1", "must be at least 0, but is -1"),
+        (
+            &AMOUNT,
+            &format!("-{}", &longer),
+            "must be at least 0, but is not",
+        ),
+        (
+            &ID,
+            r#""1""#,
+            "must be a UUID, like 0190f3a2-7b64-7c1e-9d5a-3f0c8e2b1a47",
+        ),
+        (&DATE, r#""1""#, "must be a date, like 2026-11-20"),
+        (&CENTS, "0.001", "must be a multiple of 0.01, but is 0.001"),
+        (
+            &CENTS,
+            &long,
+            &format!("must be a multiple of 0.01, but is {long}"),
+        ),
+        (
+            &CENTS,
+            &longer,
+            "must be a multiple of 0.01, but is a number",
+        ),
+        (&ONE_OR_TWO, "3", "must be one of 1, 2, but is 3"),
+        (&YES, "false", "must be one of true, but is a boolean"),
+        (
+            &SOME,
+            r#"{"kind":"GOODS"}"#,
+            "must have at least 2 members, but has 1",
+        ),
+        (
+            &SOME,
+            r#"{"kind":"GOODS","x":1,"y":1,"z":1}"#,
+            "must have at most 3 members, but has 4",
+        ),
+        (
+            &TEXT_OR_NUMBER,
+            "true",
+            "must be one of GOODS, SERVICES or a number, but is a boolean",
+        ),
+        (
+            &LETTER,
+            "true",
+            "must be one of a, b, c, d, e, f, g, h, i, j, k, l, ..., but is a boolean",
+        ),
+    ] {
+        assert_eq!(message(schema, json), expected, "{json}");
+    }
+}

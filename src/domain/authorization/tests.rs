@@ -225,7 +225,9 @@ fn a_new_sign_in_is_asked_for_once() {
         last_used_at: zero,
     };
     assert!(!asked("prompt", "consent").asks_to_sign_in(&session(1)));
+    assert!(!asked("prompt", "consent").signs_in_anew());
     let request = asked("prompt", "login consent");
+    assert!(request.signs_in_anew());
     assert!(request.asks_to_sign_in(&session(1)));
     let carried = request.clone().asked_in(Some(&session(1)));
     let carried = AuthorizationParameters::parse(&carried.query());
@@ -234,5 +236,6 @@ fn a_new_sign_in_is_asked_for_once() {
     };
     assert!(carried.asks_to_sign_in(&session(1)));
     assert!(!carried.asks_to_sign_in(&session(2)));
-    assert!(!request.asked_in(None).asks_to_sign_in(&session(1)));
+    let signed_in = request.asked_in(None);
+    assert!(!signed_in.signs_in_anew() && !signed_in.asks_to_sign_in(&session(1)));
 }

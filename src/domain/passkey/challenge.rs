@@ -19,7 +19,7 @@ use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 
 /// For how long a challenge is good.
-pub const LIFETIME: Duration = Duration::from_secs(5 * 60);
+pub const LIFETIME: Duration = Duration::from_mins(5);
 
 const VERSION: u8 = 1;
 const TAG: usize = 32;

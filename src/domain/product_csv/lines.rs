@@ -62,3 +62,55 @@ impl Deref for Lines {
         &self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(lines: usize, name: &str) -> String {
+        format!("name\n{}", format!("{name}\n").repeat(lines))
+    }
+
+    #[test]
+    fn a_page_takes_as_many_lines_and_bytes_as_an_import_at_once() {
+        assert_eq!(
+            Lines::read(file(MAX_LINES, "A").as_bytes()).unwrap().len(),
+            MAX_LINES
+        );
+        let more = Lines::read(file(MAX_LINES + 1, "A").as_bytes());
+        assert!(matches!(more, Err(Unreadable::TooLarge)));
+        let of_bytes = |bytes: usize| {
+            let line = format!("{}\n", "x".repeat(1023));
+            let mut file = format!("name\n{}", line.repeat(bytes / line.len() - 1));
+            file.push_str(&line[..bytes - file.len() - 1]);
+            file + "\n"
+        };
+        let most = of_bytes(MAX_BYTES);
+        assert_eq!(most.len(), MAX_BYTES);
+        Lines::read(most.as_bytes()).unwrap();
+        let more = Lines::read(of_bytes(MAX_BYTES + 1).as_bytes());
+        assert!(matches!(more, Err(Unreadable::TooLarge)));
+    }
+
+    /// How many lines each step has.
+    fn steps(file: &str, wanted: impl Fn(&Line) -> bool) -> Vec<usize> {
+        let mut reader = Reader::new(file.as_bytes()).unwrap();
+        let next = || Lines::next(&mut reader, &wanted).unwrap();
+        let steps = std::iter::from_fn(next).take(10);
+        steps.map(|it| it.len()).collect()
+    }
+
+    #[test]
+    fn a_file_is_imported_in_steps_of_so_many_lines_or_bytes() {
+        assert_eq!(steps("name\n", |_| true), [0; 0]);
+        let file_of = |lines| steps(&file(lines, "A"), |_| true);
+        assert_eq!(file_of(2), [2]);
+        assert_eq!(file_of(MAX_LINES), [MAX_LINES]);
+        assert_eq!(file_of(2 * MAX_LINES + 1), [MAX_LINES, MAX_LINES, 1]);
+        assert_eq!(steps(&file(4, "A"), |line| line.number % 2 == 0), [2]);
+        // Of 10,001 bytes a line, 525 are more than a step has.
+        let long = "x".repeat(10_000);
+        let all = steps(&file(1_000, &long), |_| true);
+        assert_eq!(all, [525, 475]);
+    }
+}

@@ -286,6 +286,11 @@ mod tests {
             ("name,Preis\n", "unknown column, \"Preis\""),
             ("name,unitPrice,\n", "unknown column, \"\""),
             ("name;unitPrice\n", "separated by commas"),
+            (
+                "name,unit;Price\n",
+                "unknown column, \"unit;Price\"; the columns are",
+            ),
+            ("Preis\n", "unknown column, \"Preis\"; the columns are"),
             ("name,sku,name\n", "has the column name twice"),
         ] {
             assert!(refused(file).contains(why), "{}", refused(file));
@@ -319,5 +324,27 @@ mod tests {
         assert!(lines.next().unwrap().is_ok());
         let told = lines.next().unwrap().unwrap_err().to_string();
         assert!(told.starts_with("line 3 does not end"), "{told}");
+    }
+
+    #[test]
+    fn what_a_file_fails_with_is_told_and_is_no_long_line() {
+        struct Failing;
+        impl Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("the disk is gone"))
+            }
+        }
+        let mut lines = Reader::new(b"name\n".chain(Failing)).unwrap();
+        let told = lines.next().unwrap().unwrap_err();
+        assert!(told.to_string().contains("the disk is gone"), "{told}");
+    }
+
+    #[test]
+    fn typed_cells_are_those_of_the_form() {
+        let texts = ["A".to_owned(), "1".to_owned()];
+        let cells = Cells::typed([Column::Name, Column::Sku], texts);
+        assert_eq!(cells.get(Column::Name), Some("A"));
+        assert_eq!(cells.get(Column::Sku), Some("1"));
+        assert_eq!(cells.get(Column::Currency), None);
     }
 }

@@ -99,7 +99,7 @@ impl ImportPlan {
 }
 
 /// How long a plan is kept that a user is to confirm.
-pub const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
+pub const KEPT_FOR: Duration = Duration::from_hours(1);
 
 /// A plan that a user is to confirm: what it was made of, so that it can be made again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,5 +196,33 @@ impl Seen {
         self.products.extend(product.map(|id| (id, number)));
         self.skus.extend(sku.map(|sku| (sku, number)));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_added_kind_by_kind() {
+        let of = |new, changed, unchanged, refused| Counts {
+            new,
+            changed,
+            unchanged,
+            refused,
+        };
+        assert_eq!(of(2, 3, 4, 5) + of(7, 8, 9, 10), of(9, 11, 13, 15));
+    }
+
+    #[test]
+    fn only_a_product_that_is_added_without_a_sku_would_be_added_again() {
+        let new = |sku: Option<&str>| {
+            let new = NewProduct::new("A", "1".parse().unwrap(), "EUR");
+            let sku = sku.map(str::to_owned);
+            Planned::New(Box::new(NewProduct { sku, ..new }))
+        };
+        assert!(new(None).is_without_sku());
+        assert!(!new(Some("S")).is_without_sku());
+        assert!(!Planned::Refused(Vec::new()).is_without_sku());
     }
 }

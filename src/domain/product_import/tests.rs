@@ -7,7 +7,7 @@ use super::*;
 use crate::domain::csv_file::Writer;
 use crate::domain::id::ProductId;
 use crate::domain::product::{NewProduct, ProductChanges, ProductStatus};
-use crate::domain::product_csv::{Column, Lines};
+use crate::domain::product_csv::{Cells, Column, Lines};
 use crate::domain::product_csv::{cells, names};
 use crate::domain::time::Timestamp;
 use crate::generated::catalog::schemas;
@@ -16,6 +16,23 @@ const SCHEMAS: Schemas = Schemas {
     create: &schemas::CreateProduct,
     update: &schemas::UpdateProduct,
 };
+
+#[test]
+fn a_form_changes_what_its_cells_say_otherwise_and_else_nothing() {
+    let new = NewProduct::new("A", "1".parse().unwrap(), "EUR");
+    let product = new.into_product(ProductId(Uuid::nil()), Timestamp::from_millis(0));
+    let changes = |name: &str| {
+        let cells = Cells::typed([Column::Name], [name.to_owned()]);
+        product_changes(&product, &cells, SCHEMAS.update)
+    };
+    assert_eq!(changes("A"), Ok(None));
+    let renamed = ProductChanges {
+        name: Some("B".into()),
+        ..ProductChanges::default()
+    };
+    assert_eq!(changes("B"), Ok(Some(renamed)));
+    assert!(changes("").is_err());
+}
 
 /// Texts as people and attackers write them: of what spreadsheets and CSV take for something else, above all.
 fn text(most: usize) -> impl Strategy<Value = String> {

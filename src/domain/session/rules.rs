@@ -18,11 +18,11 @@ use crate::domain::time::Timestamp;
 /// How long an access token works (docs/decisions.md, S5).
 pub const ACCESS_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
 /// How long a session lives without a refresh.
-pub const SESSION_IDLE: Duration = Duration::from_secs(30 * 24 * 3600);
+pub const SESSION_IDLE: Duration = Duration::from_hours(30 * 24);
 /// How long a session lives at most.
-pub const SESSION_LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
+pub const SESSION_LIFETIME: Duration = Duration::from_hours(90 * 24);
 /// How much later than now a session may have begun: another replica's clock, or this one's before it was put right.
-const AHEAD: Duration = Duration::from_secs(24 * 3600);
+const AHEAD: Duration = Duration::from_hours(24);
 /// How long a spent refresh token may get its pair again.
 pub const GRACE: Duration = Duration::from_secs(30);
 

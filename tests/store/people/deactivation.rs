@@ -56,7 +56,7 @@ async fn client(app: &App) -> ClientId {
     made.await.unwrap().id
 }
 
-async fn issue(app: &App, id: UserId) -> Result<IssuedAuthCode, Error> {
+pub(super) async fn issue(app: &App, id: UserId) -> Result<IssuedAuthCode, Error> {
     let challenge = CodeChallenge::of(&Secret::from_text(VERIFIER));
     app.issue_auth_code(id, &ClientId::new("app"), URI, challenge)
         .await
@@ -83,7 +83,7 @@ async fn refresh(app: &App, tokens: &TokenSet) -> Result<TokenSet, Error> {
 }
 
 /// An app in which a user is signed in.
-async fn app_of(app: &App, id: UserId) -> TokenSet {
+pub(super) async fn app_of(app: &App, id: UserId) -> TokenSet {
     client(app).await;
     let code = issue(app, id).await.unwrap().code;
     exchange(app, code).await.unwrap()

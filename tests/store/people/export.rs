@@ -1,10 +1,19 @@
 //! What is stored about a user, told as one document: events are read part by part.
 
+use invoicing::domain::api_key::Scope;
+use invoicing::domain::audit::Actor;
+use invoicing::domain::catalog::{Catalog, Mode};
+use invoicing::domain::item::ItemId;
 use invoicing::domain::member::Role;
+use invoicing::domain::product_csv::Lines;
+use invoicing::domain::product_import::Seen;
+use invoicing::domain::share_link::{Audience, CreateLink};
 
 use super::super::engine::RANDOM_ID;
-use super::super::signed_in::join;
-use super::super::support::Service;
+use super::super::signed_in::{actor, join};
+use super::super::support::{START, Service};
+use super::deactivation::{app_of, issue};
+use super::support::{browser, sign_in};
 
 #[tokio::test]
 async fn of_any_number_of_events_all_are_told_and_ten_thousand_at_most() {
@@ -29,4 +38,65 @@ async fn of_any_number_of_events_all_are_told_and_ten_thousand_at_most() {
         let expected = (events.min(10_000), events > 10_000);
         assert_eq!((done, told["moreDone"] == true), expected);
     }
+}
+
+#[tokio::test]
+async fn each_kind_of_what_is_stored_is_told_with_all_that_is_known_of_it() {
+    let (service, mail) = Service::mailing().await;
+    let app = &service.app;
+    let (team_id, other) = (service.team().await, service.team().await);
+    let bo = join(app, team_id, "bo@example.com", Role::Owner).await;
+    app_of(app, bo.user_id).await;
+    issue(app, bo.user_id).await.unwrap();
+    let refused = sign_in(&service, "bo@example.com", "wrong", browser("192.0.2.2")).await;
+    refused.unwrap_err();
+    let (by, live) = (actor(&bo), Mode::Live);
+    app.create_api_key(&by, team_id, live, Scope::ReadOnly, Some("Shop"), None).await.unwrap();
+    let folder = app.create_folder(team_id, "Contracts").await.unwrap().id;
+    let link = CreateLink {
+        item_id: ItemId::Folder(folder),
+        user_id: bo.user_id,
+        name: Some("To read".into()),
+        audience: Audience::Public,
+        can_download: true,
+        password: None,
+        expires_in: None,
+    };
+    app.create_link(link).await.unwrap();
+    let catalog = Catalog { team_id, mode: live };
+    let csv = b"name,unitPrice,currency\nA,1,EUR\n";
+    let plan = app.plan_import(catalog, Lines::read(csv).unwrap(), &mut Seen::default()).await;
+    app.keep_import_plan(bo.user_id, &plan.unwrap(), csv.to_vec()).await.unwrap();
+    app.invite(&Actor::Operator, other, "bo@example.com", Role::Viewer).await.unwrap();
+    app.create_reset_link(bo.user_id).await.unwrap();
+    app.ask_for_reset("bo@example.com").unwrap();
+    mail.next().await;
+
+    let told = app.export_user(bo.user_id).await.unwrap();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["user"]["createdAt"], START.to_string());
+    for (kind, members) in [
+        ("browsers", "id userAgent createdAt signedInAt lastUsedAt"),
+        ("apps", "id clientId installId userAgent createdAt lastUsedAt expiresAt"),
+        ("codes", "clientId redirectUri expiresAt"),
+        ("refusedSignIns", "minute clientAddress count"),
+        ("wrongPasswords", "count since"),
+        ("teams", "id name role since"),
+        ("apiKeys", "id teamId name createdAt revokedAt"),
+        ("shareLinks", "id teamId name createdAt"),
+        ("imports", "teamId mode since"),
+        ("invitations", "id teamId role createdAt expiresAt"),
+        ("letters", "occasion count since"),
+        ("links", "purpose expiresAt"),
+        ("doneByOthers", "action at teamId userId detail"),
+        ("done", "action at teamId subject detail clientAddress userAgent"),
+    ] {
+        let first = told[kind][0].as_object();
+        let names = first.map(|it| it.keys().cloned().collect::<Vec<_>>().join(" "));
+        assert_eq!(names.as_deref(), Some(members), "{kind}");
+        let more = format!("more{}{}", kind[..1].to_uppercase(), &kind[1..]);
+        assert_eq!(told[&more], false, "{more}");
+    }
+    assert_eq!(told["apiKeys"][0]["name"], "Shop");
+    assert_eq!(told["refusedSignIns"][0]["clientAddress"], "192.0.2.2");
 }

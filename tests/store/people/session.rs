@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use invoicing::domain::Error;
-use invoicing::domain::audit::Actor;
+use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::auth_code::CodeChallenge;
 use invoicing::domain::session::{Device, TokenRequest};
 use invoicing::domain::api_key::Scope;
@@ -12,6 +12,8 @@ use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::secret::Secret;
 
+use super::super::engine::{RANDOM_DIGEST, RANDOM_ID};
+use super::deactivation::app_of;
 use super::support::{EMAIL, PASSWORD, browser, look_up, person, sign_in, with_ada};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -130,4 +132,66 @@ async fn to_sign_out_everywhere_else_ends_codes_that_are_not_used_yet() {
     };
     let exchanged = service.app.exchange_token(request).await;
     assert!(matches!(exchanged, Err(Error::InvalidGrant)), "{exchanged:?}");
+}
+
+#[tokio::test]
+async fn a_session_that_is_ended_is_told_of_once_and_none_is_not() {
+    let (service, ada) = with_ada().await;
+    let app = &service.app;
+    let told = async || {
+        let events = app.list_own_events(ada.user.id, Part::default()).await.unwrap();
+        let all = [Action::EndBrowserSession, Action::EndSession, Action::SignOut];
+        all.map(|action| events.iter().filter(|it| it.action == action).count())
+    };
+    let another = async || {
+        let cookies = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
+        look_up(&service, &cookies.unwrap()).await.unwrap().session
+    };
+    app.end_other_sessions(person(&ada)).await.unwrap();
+    assert_eq!(told().await, [0, 0, 0]);
+
+    let other = another().await;
+    app_of(app, ada.user.id).await;
+    let (browsers, apps) = app.list_devices(ada.user.id).await.unwrap();
+    let browsers: Vec<_> = browsers.iter().map(|it| it.id).collect();
+    assert_eq!((browsers, apps.len()), (vec![other.id, ada.session.id], 1));
+    app.end_browser_session(person(&ada), other.id).await.unwrap();
+    let again = app.end_browser_session(person(&ada), other.id).await;
+    assert!(matches!(again, Err(Error::Missing { .. })), "{again:?}");
+    assert_eq!(told().await, [1, 0, 0]);
+
+    another().await;
+    app.end_other_sessions(person(&ada)).await.unwrap();
+    assert_eq!(told().await, [2, 1, 0]);
+    let (browsers, apps) = app.list_devices(ada.user.id).await.unwrap();
+    assert_eq!((browsers.len(), apps.len()), (1, 0));
+
+    for _ in 0..2 {
+        app.sign_out(person(&ada)).await.unwrap();
+    }
+    assert_eq!(told().await, [2, 1, 1]);
+}
+
+/// A thief who has signed in again and again is told of, and keeps nobody from ending all of it.
+#[tokio::test]
+async fn of_any_number_of_browsers_ten_thousand_are_exported_and_all_are_signed_out() {
+    let (service, ada) = with_ada().await;
+    let database = service.database();
+    let columns = "user_id, user_agent, created_at, signed_in_at, last_used_at";
+    let mut rows = 1;
+    while rows < 10_001 {
+        let more = rows.min(10_001 - rows);
+        database.change(&format!(
+            "INSERT INTO browser_session (id, digest, {columns}) \
+             SELECT {RANDOM_ID}, {RANDOM_DIGEST}, {columns} FROM browser_session LIMIT {more}"
+        ));
+        rows += more;
+    }
+    let told = service.app.export_user(ada.user.id).await.unwrap();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["browsers"].as_array().unwrap().len(), 10_000);
+    assert_eq!(told["moreBrowsers"], true);
+    let user_id = ada.user.id;
+    service.app.revoke_sessions_of_user(user_id).await.unwrap();
+    assert_eq!(database.rows("browser_session"), 0);
 }

@@ -173,3 +173,20 @@ async fn sign_ins_are_counted_by_their_way() {
     assert!(reset().await.is_err());
     assert_eq!((counts.link.good.get(), counts.link.refused.get()), (links + 1, 1));
 }
+
+#[tokio::test]
+async fn a_link_to_set_up_makes_a_team_where_there_is_none_and_is_over_with_the_first_user() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let link = app.create_set_up_link().await.unwrap().secret;
+    let unknown = app.get_set_up_link(&Secret::base64url()).await;
+    assert!(matches!(unknown, Err(Error::LinkNotValid)), "{unknown:?}");
+    assert!(app.get_set_up_link(&link).await.unwrap());
+    service.team().await;
+    assert!(!app.get_set_up_link(&link).await.unwrap());
+    app.create_user(EMAIL, "Ada").await.unwrap();
+    let over = app.get_set_up_link(&link).await;
+    assert!(matches!(over, Err(Error::LinkNotValid)), "{over:?}");
+    let more = app.create_set_up_link().await;
+    assert!(matches!(more, Err(Error::Refused(_))), "{more:?}");
+}

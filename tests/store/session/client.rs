@@ -113,6 +113,9 @@ async fn an_app_whose_deletion_was_interrupted_is_unknown_and_the_same_command_g
 
     let (_, ended) = mobile.delete_oauth_client(&mobile.app_id()).await.unwrap();
     assert_eq!(ended, 1);
+    // It was told of when it was begun.
+    let events = mobile.list_audit_events(None, Part::default()).await.unwrap();
+    assert!(events.iter().all(|it| it.action != Action::DeleteOauthClient));
     mobile.make_app().await.unwrap();
 }
 

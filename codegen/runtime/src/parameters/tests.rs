@@ -6,7 +6,7 @@ use super::*;
 use crate::operation::{Listed, Parameter, Status};
 use crate::schema::{Alternative, Bounds, Kind, Schema, Sign, Text};
 
-const LIST_AS_IS: Operation = Operation {
+pub(crate) const LIST_AS_IS: Operation = Operation {
     id: "list",
     method: Method::GET,
     path: "/list",
@@ -41,7 +41,7 @@ const LIST_AS_IS: Operation = Operation {
     errors: &[],
 };
 
-static LIST: Operation = LIST_AS_IS;
+pub(crate) static LIST: Operation = LIST_AS_IS;
 
 fn violations(query: &str) -> Violations {
     let request = Request::get(format!("/list?{query}")).body(()).unwrap();
@@ -63,6 +63,21 @@ fn minus_zero_is_an_integer() {
     let (head, ()) = request.into_parts();
     let parameters = Parameters::read(&LIST, Location::Query, &head).unwrap();
     assert_eq!(parameters.required::<i64>("limit").unwrap(), 0);
+}
+
+#[test]
+fn a_boolean_is_one_of_two_texts_and_what_is_neither_stays_a_text() {
+    let flag = Schema {
+        kind: Kind::Boolean,
+        nullable: false,
+    };
+    for (text, value) in [
+        ("true", Value::Boolean(true)),
+        ("false", Value::Boolean(false)),
+        ("True", Value::String("True".into())),
+    ] {
+        assert_eq!(flag.read_text(text), value);
+    }
 }
 
 #[test]

@@ -220,7 +220,7 @@ impl Check<'_> {
                 not_one_of(rules.enumeration, &shown(text))
             });
         }
-        if rules.min_length > 0 || rules.max_length.is_some() {
+        if (rules.min_length, rules.max_length) != (0, None) {
             let length = text.chars().count();
             if length < rules.min_length {
                 self.report(place, "minLength", || {

@@ -263,6 +263,8 @@ mod tests {
             "^[😀é]$",
             r"\/",
             "^a\\-b$",
+            "^[a-a]$",
+            r"^[\t\n\r\f\v]$",
         ] {
             let original = regress::Regex::new(source).unwrap();
             let translated = regex::Regex::new(&translated(source).unwrap()).unwrap();
@@ -296,6 +298,10 @@ mod tests {
             r"\0",
             r"[\b]",
             r"[\d-z]",
+            "[z-a]",
+            "*a",
+            "a**",
+            "a{2}{2}",
         ] {
             assert_eq!(translated(source), None, "{source}");
         }

@@ -159,6 +159,7 @@ mod tests {
             r"^[\u0041-\u005A]*$",
             r"^[ -!#-Z^-~]*$",
             "^[^-]*$",
+            "^[a]*$",
         ] {
             let reference = regress::Regex::new(source).unwrap();
             let regex = Regex::new(source).unwrap();

@@ -16,9 +16,10 @@ pub fn rfc3339<T>(time: &DateTime<Utc>, write: impl FnOnce(&str) -> T) -> T {
     let naive = time.naive_utc();
     let (year, nanos) = (naive.year(), naive.nanosecond());
     // A leap second has more than a second's worth of them.
-    let is_plain = (0..=9999).contains(&year) && nanos % 1_000_000 == 0 && nanos < 1_000_000_000;
+    let finer = nanos % 1_000_000;
+    let is_plain = (0..=9999).contains(&year) && finer == 0 && nanos < 1_000_000_000;
     if !is_plain {
-        let format = match nanos % 1_000_000 {
+        let format = match finer {
             0 => SecondsFormat::Millis,
             _ => SecondsFormat::AutoSi,
         };
