@@ -126,7 +126,8 @@ pub(crate) fn modules(
 }
 
 /// The text of a shared file for a crate of which nothing is known. Its examples are tested where they come from: here
-/// nobody knows the path that they would have to name. Its macros are for the modules of this crate alone.
+/// nobody knows the path that they would have to name. Its macros are for the modules of this crate alone, which need not have
+/// use for each.
 fn copied(text: &str) -> String {
     let (mut copy, mut in_example, mut lines) = (String::new(), false, text.lines().peekable());
     while let Some(line) = lines.next() {
@@ -135,10 +136,10 @@ fn copied(text: &str) -> String {
             lines.next_if(|next| next.trim() == "///");
             continue;
         }
-        if line == "#[macro_export]" {
-            continue;
-        }
-        copy.push_str(line);
+        copy.push_str(match line {
+            "#[macro_export]" => "#[allow(unused_macros)]",
+            _ => line,
+        });
         if comment.starts_with("/// ```") {
             in_example = !in_example;
             if in_example && comment == "/// ```" {

@@ -10,6 +10,7 @@
 
 /// Implements what a newtype has that is made by `FromStr`: `Deref` to what is inside, `From` the newtype for that, and
 /// `TryFrom` texts.
+#[allow(unused_macros)]
 macro_rules! impl_conversions {
     ($name:ident($inner:ty)) => {
         impl ::std::ops::Deref for $name {
@@ -42,6 +43,7 @@ macro_rules! impl_conversions {
 
 /// Implements what a newtype over a number has besides `TryFrom` that number, which checks it: `TryFrom` other numbers,
 /// `FromStr`, `Display` and `Deserialize`.
+#[allow(unused_macros)]
 macro_rules! impl_number {
     ($name:ident($inner:ty) from $($other:ty)+) => {
         $(
@@ -84,6 +86,7 @@ macro_rules! impl_number {
 
 /// Implements for a newtype over a `String` whatever lets it be read as a `str`: `Deref`, `AsRef`, `Borrow`, `as_str`, and
 /// comparison with texts from either side. Its `Hash`, `Eq` and `Ord` have to be those of the `String`, as `Borrow` asks.
+#[allow(unused_macros)]
 macro_rules! impl_text {
     ($name:ident) => {
         impl $name {
@@ -143,6 +146,7 @@ macro_rules! impl_text {
 
 /// Implements how a newtype over a `String` is made whose `check` says whether a text may be one: by `FromStr` and
 /// `TryFrom<&str>`, which copy the text, `TryFrom<String>` and `Deserialize`, which move it.
+#[allow(unused_macros)]
 macro_rules! impl_checked_text {
     ($name:ident) => {
         impl ::std::str::FromStr for $name {
