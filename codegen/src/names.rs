@@ -129,3 +129,20 @@ fn is_keyword(name: &str) -> bool {
 fn escape(name: String) -> String {
     if is_keyword(&name) { name + "_" } else { name }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_keyword_is_none_that_syn_takes_for_a_name() {
+        assert!(KEYWORDS.is_sorted(), "they are searched");
+        for word in KEYWORDS {
+            let is_name = syn::parse_str::<syn::Ident>(word).is_ok();
+            // The first is one since edition 2024, the second in some places alone.
+            assert!(!is_name || ["gen", "macro"].contains(&word), "{word}");
+            assert!(escape(word.to_owned()).ends_with('_'), "{word}");
+        }
+        assert_eq!(value("union"), "union");
+    }
+}

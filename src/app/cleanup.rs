@@ -13,6 +13,7 @@ use slog::{Logger, warn};
 use tokio::time::MissedTickBehavior;
 
 use super::App;
+use super::budget::Budget;
 use super::counts::Task;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
@@ -179,124 +180,76 @@ async fn erase_successors(sql: Sql<'_>, now: Timestamp) -> Result<u64, ScriptErr
         .await
 }
 
-/// How many rows a step may still delete.
-pub(super) struct Budget {
-    limit: u32,
-    left: u32,
-}
-
-impl Budget {
-    pub(super) fn of(limit: u32) -> Budget {
-        Budget { limit, left: limit }
-    }
-
-    /// As many may still go.
-    pub(super) fn rows(&self) -> u32 {
-        self.left
-    }
-
-    /// As many have gone: no more than there were left, which the statement was told.
-    pub(super) fn take(&mut self, deleted: impl Into<u64>) {
-        self.left = self.left.saturating_sub(deleted.into() as u32);
-    }
-
-    /// As many have gone in all.
-    pub(super) fn spent(&self) -> u32 {
-        self.limit - self.left
-    }
-}
-
 /// Deletes at most [`STEP`] rows of access tokens and unused codes that have expired, and of sessions that are over, with
 /// all that belongs to them; says how many. The spent tokens and the code of a session that is alive stay, however old.
 async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
-    let mut left = Budget::of(STEP);
-    left.take(
-        sql.run(session::delete_expired_access_tokens(now, left.rows()))
-            .await?,
-    );
-    left.take(sql.run(auth_code::delete_expired(now, left.rows())).await?);
-    for id in sql.run(session::lock_expired(now, left.rows())).await? {
-        left.take(delete_session(sql, id, left.rows()).await?);
+    let mut budget = Budget::of(STEP);
+    budget
+        .spend(sql, |rows| session::delete_expired_access_tokens(now, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| auth_code::delete_expired(now, rows))
+        .await?;
+    for id in sql.run(session::lock_expired(now, budget.left())).await? {
+        delete_session(sql, id, &mut budget).await?;
     }
-    Ok(left.spent())
+    Ok(budget.spent())
 }
 
 /// Deletes at most [`STEP`] rows of browser sessions that are over, of links, invitations, emails that users want, spent
 /// challenges and counts that are too old, and of what was done or refused more than [`AUDIT_KEPT`] ago; says how many.
 async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
-    let mut left = Budget::of(STEP);
-    left.take(
-        sql.run(browser_session::delete_over(now, left.rows()))
-            .await?,
-    );
-    left.take(
-        sql.run(one_time_link::delete_expired(now, left.rows()))
-            .await?,
-    );
-    left.take(
-        sql.run(invitation::delete_expired(now, left.rows()))
-            .await?,
-    );
-    left.take(
-        sql.run(email_change::delete_expired(now, left.rows()))
-            .await?,
-    );
+    let mut budget = Budget::of(STEP);
+    budget
+        .spend(sql, |rows| browser_session::delete_over(now, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| one_time_link::delete_expired(now, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| invitation::delete_expired(now, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| email_change::delete_expired(now, rows))
+        .await?;
     let mailed = now.before(Occasion::COUNTED_FOR);
-    left.take(
-        sql.run(mail_count::delete_before(mailed, left.rows()))
-            .await?,
-    );
-    left.take(sql.run(passkey::delete_expired(now, left.rows())).await?);
+    budget
+        .spend(sql, |rows| mail_count::delete_before(mailed, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| passkey::delete_expired(now, rows))
+        .await?;
     let counted = now.before(OF_ACCOUNT.within);
-    left.take(
-        sql.run(password::delete_wrong_before(counted, left.rows()))
-            .await?,
-    );
+    budget
+        .spend(sql, |rows| password::delete_wrong_before(counted, rows))
+        .await?;
     let kept = now.before(AUDIT_KEPT);
-    left.take(
-        sql.run(refused_sign_in::delete_before(kept, left.rows()))
-            .await?,
-    );
-    left.take(sql.run(audit::delete_before(kept, left.rows())).await?);
-    Ok(left.spent())
+    budget
+        .spend(sql, |rows| refused_sign_in::delete_before(kept, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| audit::delete_before(kept, rows))
+        .await?;
+    Ok(budget.spent())
 }
 
-/// Deletes a session, or as much of what belongs to it as `limit` allows: the session itself goes last.
+/// Deletes a session, or as much of what belongs to it as the budget allows: the session itself goes last.
 pub(super) async fn delete_session(
     sql: Sql<'_>,
     id: SessionId,
-    limit: u32,
-) -> Result<u32, ScriptError> {
-    let mut left = Budget::of(limit);
-    left.take(
-        sql.run(session::delete_access_tokens(id, left.rows()))
-            .await?,
-    );
-    left.take(
-        sql.run(session::delete_refresh_tokens(id, left.rows()))
-            .await?,
-    );
-    left.take(
-        sql.run(auth_code::delete_of_session(id, left.rows()))
-            .await?,
-    );
-    if left.rows() > 0 {
-        left.take(sql.run(session::delete(id)).await?);
+    budget: &mut Budget,
+) -> Result<(), ScriptError> {
+    budget
+        .spend(sql, |rows| session::delete_access_tokens(id, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| session::delete_refresh_tokens(id, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| auth_code::delete_of_session(id, rows))
+        .await?;
+    if budget.left() > 0 {
+        budget.spend(sql, |_| session::delete(id)).await?;
     }
-    Ok(left.spent())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_step_deletes_so_many_rows_of_all_kinds_together() {
-        let mut left = Budget::of(10);
-        assert_eq!((left.rows(), left.spent()), (10, 0));
-        left.take(4_u64);
-        assert_eq!((left.rows(), left.spent()), (6, 4));
-        left.take(1_u32);
-        assert_eq!((left.rows(), left.spent()), (5, 5));
-    }
+    Ok(())
 }

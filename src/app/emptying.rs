@@ -15,7 +15,8 @@ use std::time::Instant;
 use uuid::Uuid;
 
 use super::App;
-use super::cleanup::{Budget, IMPORTS, STEP, delete_session};
+use super::budget::Budget;
+use super::cleanup::{IMPORTS, STEP, delete_session};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, TeamId, UserId};
@@ -131,34 +132,43 @@ async fn end_some_sessions(sql: Sql<'_>, id: UserId) -> Result<bool, ScriptError
     if is_active {
         return Ok(false);
     }
-    let mut left = Budget::of(STEP);
-    left.take(
-        sql.run(browser_session::delete_some(id, left.rows()))
-            .await?,
-    );
-    let few = left.rows().min(SESSIONS);
+    let mut budget = Budget::of(STEP);
+    budget
+        .spend(sql, |rows| browser_session::delete_some(id, rows))
+        .await?;
+    let few = budget.left().min(SESSIONS);
     let sessions = sql.run(session::lock_some(id, few)).await?;
     let may_be_more = sessions.len() == few as usize;
     for session in sessions {
-        if left.rows() == 0 {
+        if budget.left() == 0 {
             break;
         }
-        left.take(delete_session(sql, session, left.rows()).await?);
+        delete_session(sql, session, &mut budget).await?;
     }
-    Ok(may_be_more || left.rows() == 0)
+    Ok(may_be_more || budget.left() == 0)
 }
 
 /// Deletes at most [`STEP`] rows of a team; says how many. Where there were fewer, nothing is left, and that is noted.
 async fn delete_some_of_team(sql: Sql<'_>, id: TeamId, now: Timestamp) -> Result<u32, ScriptError> {
     sql.run(team::lock(id)).await?;
-    let mut left = Budget::of(STEP);
-    left.take(sql.run(share_link::delete_some(id, left.rows())).await?);
-    left.take(sql.run(item::delete_some_files(id, left.rows())).await?);
-    left.take(sql.run(item::delete_some_folders(id, left.rows())).await?);
-    left.take(sql.run(api_key::delete_some(id, left.rows())).await?);
-    left.take(sql.run(product::delete_some(id, left.rows())).await?);
-    if left.rows() > 0 {
+    let mut budget = Budget::of(STEP);
+    budget
+        .spend(sql, |rows| share_link::delete_some(id, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| item::delete_some_files(id, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| item::delete_some_folders(id, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| api_key::delete_some(id, rows))
+        .await?;
+    budget
+        .spend(sql, |rows| product::delete_some(id, rows))
+        .await?;
+    if budget.left() > 0 {
         sql.run(team::set_emptied(id, now)).await?;
     }
-    Ok(left.spent())
+    Ok(budget.spent())
 }

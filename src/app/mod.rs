@@ -14,6 +14,7 @@ mod audit;
 mod auth_code;
 mod author;
 mod browser_session;
+mod budget;
 mod cleanup;
 mod client_deletion;
 pub mod counts;

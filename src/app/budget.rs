@@ -1,0 +1,59 @@
+//! How many rows one step of a deletion may still delete, of all kinds together: a step is one transaction, and nobody is to
+//! wait for it long.
+
+use crate::sql::ScriptError;
+use crate::store::{Batch, Sql};
+
+/// What a step has left.
+pub(super) struct Budget {
+    limit: u32,
+    left: u32,
+}
+
+impl Budget {
+    pub(super) fn of(limit: u32) -> Budget {
+        Budget { limit, left: limit }
+    }
+
+    /// Has a statement delete at most as many rows as it is told, which are those that are left.
+    pub(super) async fn spend<B: Batch<Out = u64>>(
+        &mut self,
+        sql: Sql<'_>,
+        delete: impl FnOnce(u32) -> B,
+    ) -> Result<(), ScriptError> {
+        let deleted = sql.run(delete(self.left)).await?;
+        // At most `left`, as it was told.
+        self.take(deleted as u32);
+        Ok(())
+    }
+
+    /// As many rows have gone.
+    fn take(&mut self, deleted: u32) {
+        self.left = self.left.saturating_sub(deleted);
+    }
+
+    /// As many rows may still go.
+    pub(super) fn left(&self) -> u32 {
+        self.left
+    }
+
+    /// As many have gone in all.
+    pub(super) fn spent(&self) -> u32 {
+        self.limit - self.left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_deletes_so_many_rows_of_all_kinds_together() {
+        let mut left = Budget::of(10);
+        assert_eq!((left.left(), left.spent()), (10, 0));
+        left.take(4);
+        assert_eq!((left.left(), left.spent()), (6, 4));
+        left.take(1);
+        assert_eq!((left.left(), left.spent()), (5, 5));
+    }
+}

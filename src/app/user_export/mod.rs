@@ -1,0 +1,202 @@
+//! All that is stored about a user, as JSON (docs/decisions.md, W12 and X59). No secret is in it, and no digest of one, and of
+//! others no more than their ids.
+
+mod row;
+mod told;
+
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use self::row::text;
+use self::told::{ASKED, Events, Told};
+use super::App;
+use super::user::require_user;
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor};
+use crate::domain::holder::Holder;
+use crate::domain::id::UserId;
+use crate::domain::list::Part;
+use crate::domain::password::account;
+use crate::domain::user::User;
+use crate::store::{
+    Sql, api_key, audit, auth_code, browser_session, email_change, identity, invitation,
+    mail_count, member, one_time_link, passkey, password, product_import, session, share_link,
+    user,
+};
+
+impl App {
+    /// The same as [`export_user`](App::export_user), for the operator: the audit says that it was given out. (A person's own is
+    /// not told of there, since they look at it by a GET, which changes nothing.)
+    ///
+    /// # Errors
+    /// As of [`export_user`](App::export_user).
+    pub async fn export_user_for_operator(&self, id: UserId) -> Result<String, Error> {
+        let event = self.event(&Actor::Operator, Action::ExportUser).to(id.0);
+        let tell = async move |sql: Sql<'_>| {
+            let told = (require_user(id), audit::insert(&event));
+            sql.run(told).await.map(drop)
+        };
+        self.store.write(Holder::Service, tell).await?;
+        self.export_user(id).await
+    }
+
+    /// All that is stored about a user, whole.
+    ///
+    /// # Errors
+    /// As of [`tell_of_user`](App::tell_of_user).
+    pub async fn export_user(&self, id: UserId) -> Result<String, Error> {
+        let (to, mut pieces) = mpsc::channel::<String>(1);
+        let whole = async {
+            let mut whole = String::new();
+            while let Some(piece) = pieces.recv().await {
+                whole += &piece;
+            }
+            whole
+        };
+        let (told, whole) = tokio::join!(self.tell_of_user(id, to), whole);
+        told.map(|()| whole)
+    }
+
+    /// All that is stored about a user, as indented JSON; of each kind of rows the first 10,000, and whether there are more
+    /// (`moreDone`). It goes piece by piece to whoever takes it, and the next is read when the one before was taken: no more
+    /// of it than one kind of rows is in memory.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown user; what the store answers; [`Error::Unavailable`] when nobody takes it any more.
+    pub async fn tell_of_user(&self, id: UserId, to: mpsc::Sender<String>) -> Result<(), Error> {
+        let mut all = Told::to(to);
+        self.tell_of_account(id, &mut all).await?;
+        self.tell_of_sessions(id, &mut all).await?;
+        self.tell_of_work(id, &mut all).await?;
+        self.tell_of_events(id, &mut all).await?;
+        all.end().await
+    }
+
+    /// Who it is, how they sign in, and what is under way about it.
+    async fn tell_of_account(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
+        let now = self.now();
+        let find = async move |sql: Sql<'_>| {
+            let user = sql.run(user::find(id)).await?;
+            let user = user.ok_or_else(|| User::missing(id))?;
+            let account = account(&user.email);
+            let password = (
+                password::find_changed_at(id),
+                password::list_wrong(&account),
+            );
+            let email = (
+                email_change::find_pending(id, now),
+                invitation::list_of(&user.email, ASKED),
+                mail_count::list(id),
+            );
+            let ways = (
+                passkey::list(id),
+                identity::list(id),
+                one_time_link::list(id),
+            );
+            let found = sql.run((password, email, ways)).await?;
+            Ok((user, found))
+        };
+        let (user, (password, email, ways)) = self.store.read(id, find).await?;
+        let (changed_at, wrong) = password;
+        let (pending, invitations, letters) = email;
+        let (passkeys, identities, links) = ways;
+        let account = json!({
+            "id": user.id,
+            "email": user.email,
+            "name": user.name,
+            "createdAt": text(user.created_at),
+            "deactivatedAt": user.deactivated_at.map(text),
+            "passwordChangedAt": changed_at.map(text),
+            // Until the link to it is followed, or an hour is over.
+            "newEmail": pending.map(|it| it.email),
+        });
+        all.member("user", &account);
+        all.rows("passkeys", "morePasskeys", &passkeys, row::passkey)
+            .await?;
+        all.rows("identities", "moreIdentities", &identities, row::identity)
+            .await?;
+        all.rows("links", "moreLinks", &links, row::one_time_link)
+            .await?;
+        all.rows(
+            "invitations",
+            "moreInvitations",
+            &invitations,
+            row::invitation,
+        )
+        .await?;
+        all.rows("letters", "moreLetters", &letters, row::letter)
+            .await?;
+        all.rows(
+            "wrongPasswords",
+            "moreWrongPasswords",
+            &wrong,
+            row::wrong_password,
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// Where they are signed in, and where somebody was refused. One kind after the other: none waits in memory.
+    async fn tell_of_sessions(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
+        let now = self.now();
+        let list = async move |sql: Sql<'_>| sql.run(browser_session::list(id, now, ASKED)).await;
+        let browsers = self.store.read(id, list).await?;
+        all.rows("browsers", "moreBrowsers", &browsers, row::browser)
+            .await?;
+        drop(browsers);
+        let part = Part::first(ASKED);
+        let list = async move |sql: Sql<'_>| sql.run(session::list(id, now, part)).await;
+        let apps = self.store.read(id, list).await?;
+        all.rows("apps", "moreApps", &apps, row::app_session)
+            .await?;
+        drop(apps);
+        let list = async move |sql: Sql<'_>| sql.run(auth_code::list_unused(id, ASKED)).await;
+        let codes = self.store.read(id, list).await?;
+        all.rows("codes", "moreCodes", &codes, row::code).await?;
+        drop(codes);
+        let refused = self.list_all_refused_sign_ins(id, ASKED).await?;
+        let (name, more) = ("refusedSignIns", "moreRefusedSignIns");
+        all.rows(name, more, &refused, row::refused_sign_in).await?;
+        Ok(())
+    }
+
+    /// The teams that they are in, and what they have made there, one kind after the other.
+    async fn tell_of_work(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
+        let part = Part::first(ASKED);
+        let list = async move |sql: Sql<'_>| sql.run(member::list_teams(id, part)).await;
+        let teams = self.store.read(id, list).await?;
+        all.rows("teams", "moreTeams", &teams, row::team).await?;
+        drop(teams);
+        let list = async move |sql: Sql<'_>| sql.run(api_key::list_made_by(id, ASKED)).await;
+        let keys = self.store.read(id, list).await?;
+        all.rows("apiKeys", "moreApiKeys", &keys, row::api_key)
+            .await?;
+        drop(keys);
+        let list = async move |sql: Sql<'_>| sql.run(share_link::list_made_by(id, ASKED)).await;
+        let links = self.store.read(id, list).await?;
+        all.rows("shareLinks", "moreShareLinks", &links, row::share_link)
+            .await?;
+        drop(links);
+        let list = async move |sql: Sql<'_>| sql.run(product_import::list_of(id, ASKED)).await;
+        let imports = self.store.read(id, list).await?;
+        all.rows("imports", "moreImports", &imports, row::import)
+            .await?;
+        Ok(())
+    }
+
+    /// What they have done, and what others have done to them; the newest.
+    async fn tell_of_events(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
+        let mut done = Events::begin(all, "done", row::event);
+        while let Some(part) = done.next {
+            done.take(self.list_own_events(id, part).await?).await?;
+        }
+        done.end("moreDone");
+        let mut about = Events::begin(all, "doneByOthers", row::event_of_others);
+        while let Some(part) = about.next {
+            let list = async move |sql: Sql<'_>| sql.run(audit::list_about(id, part)).await;
+            about.take(self.store.read(id, list).await?).await?;
+        }
+        about.end("moreDoneByOthers");
+        Ok(())
+    }
+}
