@@ -12,6 +12,7 @@ use test_support::given;
 use test_support::service::Service;
 use uuid::Uuid;
 
+use crate::attack::{Target, answers};
 use crate::people::{ORIGIN, Piled, form, has_done, pile_up, signed_in};
 use crate::process::Process;
 use crate::scale::sized;
@@ -121,6 +122,20 @@ impl Somebody {
         begun.elapsed()
     }
 
+    /// How long it takes until their export is answered so; none when it is not within a few seconds.
+    async fn export_is(&self, status: u16) -> Option<Duration> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(5) {
+            let export = Request::new("GET", "/account/export").header("cookie", &self.cookie);
+            let answer = self.service.caller.send_unchecked(export).await;
+            if answer.expect("an answer comes").status == status {
+                return Some(begun.elapsed());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        None
+    }
+
     /// The shortest of several times in which each page comes, and a key is made.
     async fn times(&self) -> Vec<(String, Duration)> {
         let keys = format!("/teams/{}/settings/integrations/api-keys", self.team);
@@ -205,6 +220,24 @@ async fn what_is_told_of_a_user_takes_the_memory_of_a_part() {
     let growth = memory.growth();
     println!("memory grew by {growth:.0} MiB");
     assert!(growth <= TOLD_MIB, "memory grew by {growth:.0} MiB");
+}
+
+#[tokio::test]
+async fn whoever_breaks_off_what_is_told_of_them_begins_anew_at_once() {
+    let _turn = attack::turn().await;
+    let somebody = given!(Somebody::new().await);
+    given!(has_done(&somebody.service, &somebody.user, TOLD));
+    let target = Target::new(somebody.service.caller.base_url());
+    let unread = answers::over_http1(&target, &attack::Request::export(&somebody.cookie), 1);
+    assert_eq!(unread.len(), 1);
+    let refused = somebody.export_is(503).await;
+    assert!(refused.is_some(), "a second one goes beside the first");
+    drop(unread);
+    let took = somebody.export_is(200).await;
+    assert!(
+        took.is_some_and(|it| it < Duration::from_secs(1)),
+        "{took:?}"
+    );
 }
 
 #[tokio::test]
