@@ -1,5 +1,6 @@
 //! Browser sessions: who is behind a cookie, and how a session ends ([`crate::domain::browser_session`]).
 
+use super::cleanup::STEP;
 use super::session_end::end_and_tell;
 use super::{App, Presented};
 use crate::domain::Error;
@@ -11,7 +12,7 @@ use crate::domain::secret::{Digest, Secret};
 use crate::domain::session::Session;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, audit, auth_code, browser_session, session};
+use crate::store::{Batch, Sql, audit, auth_code, browser_session, session, user};
 
 impl App {
     /// What a request brought as its cookie.
@@ -173,24 +174,44 @@ pub(super) async fn end_other_browsers(
     person: &Person,
     event: &AuditEvent,
 ) -> Result<(), ScriptError> {
-    let others = browser_session::delete_others(person.user_id, Some(person.session_id));
-    if sql.run(others).await? > 0 {
+    if end_browsers(sql, person.user_id, Some(person.session_id)).await? {
         sql.run(audit::insert(event)).await?;
     }
     Ok(())
 }
 
+/// Ends the sessions of all browsers of a user, but not the one that is to stay, if one is; says whether there was one. As to a
+/// million of them, as [`end_app_sessions`]; those before the next generation are deleted.
+pub(super) async fn end_browsers(
+    sql: Sql<'_>,
+    user_id: UserId,
+    stays: Option<BrowserSessionId>,
+) -> Result<bool, ScriptError> {
+    let others = browser_session::delete_some_others(user_id, stays, STEP);
+    let ended = sql.run(others).await?;
+    if ended == u64::from(STEP) {
+        sql.run(user::begin_browser_generation(user_id)).await?;
+        sql.run(stays.map(browser_session::keep)).await?;
+    }
+    Ok(ended > 0)
+}
+
 /// As many browsers, and as many apps, of a user are listed, the newest.
 const DEVICES: u32 = 500;
 
-/// Ends the sessions of all apps of a user; says whether there was one. A thief may have begun as many as there may be, and
-/// whoever sets a new password has to be rid of all of them at once.
+/// Ends the sessions of all apps of a user; says whether there was one. A thief may have begun a million, and whoever sets a new
+/// password has to be rid of all of them at once, without anybody waiting for it: beyond a few hundred, the user begins another
+/// generation of sessions, and the background task marks those before it as ended (`session_end`).
 pub(super) async fn end_app_sessions(
     sql: Sql<'_>,
     user_id: UserId,
     now: Timestamp,
 ) -> Result<bool, ScriptError> {
-    let ended = sql.run(session::end_all_of_user(user_id, now)).await?;
+    let ended = sql.run(session::end_some_of_user(user_id, now, STEP));
+    let ended = ended.await?;
+    if ended == u64::from(STEP) {
+        sql.run(user::begin_session_generation(user_id)).await?;
+    }
     Ok(ended > 0)
 }
 

@@ -21,7 +21,16 @@ impl Budget {
         sql: Sql<'_>,
         delete: impl FnOnce(u32) -> B,
     ) -> Result<(), ScriptError> {
-        let deleted = sql.run(delete(self.left)).await?;
+        self.spend_by(async |rows| sql.run(delete(rows)).await)
+            .await
+    }
+
+    /// The same, of what is more than one statement.
+    pub(super) async fn spend_by(
+        &mut self,
+        delete: impl AsyncFnOnce(u32) -> Result<u64, ScriptError>,
+    ) -> Result<(), ScriptError> {
+        let deleted = delete(self.left).await?;
         // At most `left`, as it was told.
         self.take(deleted as u32);
         Ok(())

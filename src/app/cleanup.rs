@@ -27,7 +27,7 @@ use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{
     Sql, api_key, audit, auth_code, browser_session, email_change, idempotency, invitation,
-    mail_count, one_time_link, passkey, password, product_import, refused_sign_in, session,
+    mail_count, one_time_link, passkey, password, product_import, refused_sign_in, session, token,
 };
 
 /// Rows deleted in one step: a few milliseconds of work.
@@ -87,6 +87,7 @@ impl App {
         let now = self.now();
         let records = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, STEP).await;
         while self.deleted(self.store.write(Holder::Service, records).await?) == STEP {}
+        self.sweep_ended_sessions().await?;
         let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
         while self.deleted(self.store.write(Holder::Service, sessions).await?) == STEP {}
         let of_people = async move |sql: Sql<'_>| delete_expired_of_people(sql, now).await;
@@ -176,7 +177,7 @@ async fn erase_successors(sql: Sql<'_>, now: Timestamp) -> Result<u64, ScriptErr
         Sql::Sqlite(_) => now.after(GRACE),
         Sql::Postgres(_) => now.after(AHEAD),
     };
-    sql.run(session::erase_successors(now.before(GRACE), last, STEP))
+    sql.run(token::erase_successors(now.before(GRACE), last, STEP))
         .await
 }
 
@@ -185,14 +186,13 @@ async fn erase_successors(sql: Sql<'_>, now: Timestamp) -> Result<u64, ScriptErr
 async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
     let mut budget = Budget::of(STEP);
     budget
-        .spend(sql, |rows| session::delete_expired_access_tokens(now, rows))
+        .spend(sql, |rows| token::delete_expired_access_tokens(now, rows))
         .await?;
     budget
         .spend(sql, |rows| auth_code::delete_expired(now, rows))
         .await?;
-    for id in sql.run(session::lock_expired(now, budget.left())).await? {
-        delete_session(sql, id, &mut budget).await?;
-    }
+    let over = sql.run(session::lock_expired(now, budget.left())).await?;
+    delete_sessions(sql, &over, &mut budget).await?;
     Ok(budget.spent())
 }
 
@@ -233,23 +233,26 @@ async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, S
     Ok(budget.spent())
 }
 
-/// Deletes a session, or as much of what belongs to it as the budget allows: the session itself goes last.
-pub(super) async fn delete_session(
+/// Deletes sessions, or as much of what belongs to them as the budget allows: the sessions themselves go last.
+pub(super) async fn delete_sessions(
     sql: Sql<'_>,
-    id: SessionId,
+    ids: &[SessionId],
     budget: &mut Budget,
 ) -> Result<(), ScriptError> {
     budget
-        .spend(sql, |rows| session::delete_access_tokens(id, rows))
+        .spend_by(async |rows| token::delete_access_tokens(sql, ids, rows).await)
         .await?;
     budget
-        .spend(sql, |rows| session::delete_refresh_tokens(id, rows))
+        .spend_by(async |rows| token::delete_refresh_tokens(sql, ids, rows).await)
         .await?;
     budget
-        .spend(sql, |rows| auth_code::delete_of_session(id, rows))
+        .spend_by(async |rows| auth_code::delete_of_sessions(sql, ids, rows).await)
         .await?;
+    // With nothing left, some of these may still be there.
     if budget.left() > 0 {
-        budget.spend(sql, |_| session::delete(id)).await?;
+        budget
+            .spend_by(async |rows| session::delete(sql, ids, rows).await)
+            .await?;
     }
     Ok(())
 }

@@ -15,16 +15,14 @@
 use std::time::Duration;
 
 use super::App;
-use super::cleanup::STEP;
+use super::budget::Budget;
+use super::cleanup::{STEP, delete_sessions};
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
 use crate::domain::oauth_client::{ClientId, OauthClient};
 use crate::sql::ScriptError;
 use crate::store::{Sql, audit, auth_code, oauth_client, session};
-
-/// Sessions deleted in one step: each has a code, and two tokens at least.
-const SESSIONS: u32 = 100;
 
 /// For so long, a deletion is its command's alone: a million sessions take less.
 const LEFT_ALONE: Duration = Duration::from_hours(1);
@@ -80,18 +78,17 @@ impl App {
     }
 }
 
-/// Delete 3, of so many sessions and at most [`STEP`] rows of each kind that belong to them; where there is nothing to do,
-/// Delete 4. Whether there may be more.
+/// Delete 3, of at most [`STEP`] rows of sessions and of what belongs to them; where there is nothing to do, Delete 4. Whether there may be more.
 async fn delete_some(sql: Sql<'_>, id: &ClientId) -> Result<bool, ScriptError> {
     // In front of the sessions, since a code that is being exchanged is waited for: no session is new behind it.
     let unused = auth_code::delete_unused_of_client(id, STEP);
-    let sessions = session::lock_of_client(id, SESSIONS);
+    let sessions = session::lock_of_client(id, STEP);
     let (unused, sessions) = sql.run((unused, sessions)).await?;
     if unused == u64::from(STEP) {
         return Ok(true);
     }
     if !sessions.is_empty() {
-        delete_sessions(sql, id).await?;
+        delete_sessions(sql, &sessions, &mut Budget::of(STEP)).await?;
         return Ok(true);
     }
     let referred = (session::exist_of_client(id), auth_code::exist_of_client(id));
@@ -101,22 +98,4 @@ async fn delete_some(sql: Sql<'_>, id: &ClientId) -> Result<bool, ScriptError> {
     }
     sql.run(oauth_client::delete(id)).await?;
     Ok(false)
-}
-
-/// The first sessions go when nothing belongs to them any more.
-async fn delete_sessions(sql: Sql<'_>, id: &ClientId) -> Result<(), ScriptError> {
-    let (access, refresh, codes) = sql
-        .run((
-            session::delete_access_tokens_of_client(id, SESSIONS, STEP),
-            session::delete_refresh_tokens_of_client(id, SESSIONS, STEP),
-            auth_code::delete_of_client(id, SESSIONS, STEP),
-        ))
-        .await?;
-    if [access, refresh, codes]
-        .iter()
-        .all(|it| *it < u64::from(STEP))
-    {
-        sql.run(session::delete_of_client(id, SESSIONS)).await?;
-    }
-    Ok(())
 }

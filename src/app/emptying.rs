@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::App;
 use super::budget::Budget;
-use super::cleanup::{IMPORTS, STEP, delete_session};
+use super::cleanup::{IMPORTS, STEP, delete_sessions};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, TeamId, UserId};
@@ -27,11 +27,8 @@ use crate::store::{
     refused_sign_in, session, share_link, team, user,
 };
 
-/// Sessions of apps in one step: on PostgreSQL, each takes some round trips.
-const SESSIONS: u32 = 50;
-
 /// Users or teams that the background task goes on with in one run.
-const AT_ONCE: u32 = 100;
+pub(super) const AT_ONCE: u32 = 100;
 
 impl App {
     /// Goes on with every user and team of whom something may be left.
@@ -102,7 +99,7 @@ impl App {
     }
 
     /// Step 2.
-    async fn take_step<T: Send + 'static>(
+    pub(super) async fn take_step<T: Send + 'static>(
         &self,
         step: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
     ) -> Result<T, Error> {
@@ -136,16 +133,9 @@ async fn end_some_sessions(sql: Sql<'_>, id: UserId) -> Result<bool, ScriptError
     budget
         .spend(sql, |rows| browser_session::delete_some(id, rows))
         .await?;
-    let few = budget.left().min(SESSIONS);
-    let sessions = sql.run(session::lock_some(id, few)).await?;
-    let may_be_more = sessions.len() == few as usize;
-    for session in sessions {
-        if budget.left() == 0 {
-            break;
-        }
-        delete_session(sql, session, &mut budget).await?;
-    }
-    Ok(may_be_more || budget.left() == 0)
+    let sessions = sql.run(session::lock_some(id, budget.left())).await?;
+    delete_sessions(sql, &sessions, &mut budget).await?;
+    Ok(budget.left() == 0)
 }
 
 /// Deletes at most [`STEP`] rows of a team; says how many. Where there were fewer, nothing is left, and that is noted.

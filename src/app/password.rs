@@ -1,7 +1,7 @@
 //! Setting a password: anew, by the link of a reset, or another one (docs/decisions.md, P13 to P15, V5).
 
 use super::App;
-use super::browser_session::{end_app_sessions, end_other_browsers, require_person};
+use super::browser_session::{end_app_sessions, end_browsers, end_other_browsers, require_person};
 use super::deactivation::require_active;
 use super::sign_in::{Browser, Cookies};
 use super::user::require_user;
@@ -15,7 +15,7 @@ use crate::domain::password::normalized;
 use crate::domain::secret::Secret;
 use crate::domain::user::User;
 use crate::domain::ways_to_sign_in::Way;
-use crate::store::{Sql, audit, auth_code, browser_session, one_time_link, password, user};
+use crate::store::{Sql, audit, auth_code, one_time_link, password, user};
 
 impl App {
     /// Gives a user who has none a password, however easy to guess.
@@ -100,8 +100,8 @@ impl App {
                 }
                 sql.run(require_user(user_id)).await?;
                 sql.run(password::set(user_id, &hash, now)).await?;
-                let ended = browser_session::delete_others(user_id, None);
-                sql.run((ended, auth_code::delete_unused(user_id))).await?;
+                end_browsers(sql, user_id, None).await?;
+                sql.run(auth_code::delete_unused(user_id)).await?;
                 end_app_sessions(sql, user_id, now).await?;
                 sql.run(audit::insert(&event)).await?;
                 begin.carry_out(sql).await

@@ -18,7 +18,7 @@ use crate::domain::secret::{Digest, Secret};
 use crate::domain::session::rules::{GrantError, rule_on_revocation};
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
-use crate::store::{Sql, oauth_client, session};
+use crate::store::{Sql, oauth_client, session, token};
 
 impl App {
     /// Ends the session of an access token or a refresh token, as told [above](self). Whether there was one to end.
@@ -27,8 +27,8 @@ impl App {
     /// [`Error::InvalidClient`], [`Error::InvalidGrant`], [`Error::GrantReused`]; what the store answers.
     pub async fn revoke_token(&self, token: &Secret, client_id: ClientId) -> Result<bool, Error> {
         // Revoke 1
-        let (token, now) = (token.digest(), self.now());
-        let script = async move |sql: Sql<'_>| revoke_token(sql, &token, &client_id, now).await;
+        let (digest, now) = (token.digest(), self.now());
+        let script = async move |sql: Sql<'_>| revoke_token(sql, &digest, &client_id, now).await;
         Ok(self.store.write(Holder::Exchanges, script).await??)
     }
 }
@@ -36,12 +36,12 @@ impl App {
 /// Revoke 2 to Revoke 6. A refused revocation may end a session, so it is a result here and no error, which would undo that.
 async fn revoke_token(
     sql: Sql<'_>,
-    token: &Digest,
+    presented: &Digest,
     client_id: &ClientId,
     now: Timestamp,
 ) -> Result<Result<bool, GrantError>, ScriptError> {
-    let refresh = session::lock_refresh_token(token);
-    let access = session::find_access_token(token, now);
+    let refresh = token::lock_refresh_token(presented);
+    let access = token::find_access_token(presented, now);
     let client = oauth_client::exists(client_id);
     let (known, signed_in, client_exists) = sql.run((refresh, access, client)).await?;
     let session = match signed_in {

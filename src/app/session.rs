@@ -62,7 +62,7 @@ use crate::domain::session::{
 use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
-use crate::store::{Sql, auth_code, oauth_client, session};
+use crate::store::{Sql, auth_code, oauth_client, session, token};
 
 impl App {
     /// Exchanges a code or a refresh token for a pair of tokens, as told [above](self).
@@ -192,7 +192,7 @@ impl App {
     pub async fn look_up_access_token(&self, presented: Presented) -> Result<SignedIn, Error> {
         let now = self.now();
         let Presented { digest, holder } = presented;
-        let find = session::find_access_token(&digest, now);
+        let find = token::find_access_token(&digest, now);
         let found = self.store.look_up_credential(holder, find).await;
         let found = found.and_then(|found| found.ok_or(Error::InvalidToken));
         let user = |(found, _): &(SignedIn, _)| found.user_id.into();
@@ -256,9 +256,12 @@ async fn exchange_code(
     let code = auth_code::lock(&exchange.code);
     let (client_exists, known) = sql.run((client, code)).await?;
     let ruling = rule_on_code(known.as_ref(), client_exists, exchange);
-    match ruling {
-        Ok(user_id) => begin_session(sql, user_id, exchange).await?,
-        Err(error) => end_session_if_reused(sql, error, exchange.now).await?,
+    match (ruling, known) {
+        (Ok(user_id), Some(known)) => {
+            begin_session(sql, user_id, known.generation, exchange).await?;
+        }
+        (Ok(_), None) => return Err(Error::internal("an unknown code was granted").into()),
+        (Err(error), _) => end_session_if_reused(sql, error, exchange.now).await?,
     }
     Ok(ruling)
 }
@@ -267,6 +270,7 @@ async fn exchange_code(
 async fn begin_session(
     sql: Sql<'_>,
     user_id: UserId,
+    generation: i64,
     exchange: &CodeExchange,
 ) -> Result<(), ScriptError> {
     let (id, now) = (exchange.session_id, exchange.now);
@@ -280,9 +284,9 @@ async fn begin_session(
         last_used_at: now,
         expires_at: session_expires_at(now, now),
     };
-    let insert = session::insert(&session);
+    let insert = session::insert(&session, generation);
     let used = auth_code::mark_used(&exchange.code, id);
-    let pair = session::insert_pair(id, &exchange.pair, access_token_expires_at(now, now));
+    let pair = token::insert_pair(id, &exchange.pair, access_token_expires_at(now, now));
     sql.run((insert, used, pair)).await?;
     Ok(())
 }
@@ -292,7 +296,7 @@ async fn refresh_token(
     sql: Sql<'_>,
     refresh: &Refresh,
 ) -> Result<Result<Refreshed, GrantError>, ScriptError> {
-    let token = session::lock_refresh_token(&refresh.token);
+    let token = token::lock_refresh_token(&refresh.token);
     let client = oauth_client::exists(&refresh.client_id);
     let (known, client_exists) = sql.run((token, client)).await?;
     let known = known.as_ref();
@@ -300,7 +304,7 @@ async fn refresh_token(
         (Ok(grant), Some(known)) => carry_out_refresh(sql, grant, known, refresh).await.map(Ok),
         (Ok(_), None) => Err(Error::internal("an unknown token was granted").into()),
         (Err(error), known) => {
-            sql.run(grace_to_end(known).map(session::end_grace)).await?;
+            sql.run(grace_to_end(known).map(token::end_grace)).await?;
             end_session_if_reused(sql, error, refresh.now).await?;
             Ok(Err(error))
         }
@@ -339,9 +343,9 @@ async fn rotate(
     let (id, now) = (known.session_id, refresh.now);
     let session_ends = session_expires_at(known.created_at, now);
     sql.run((
-        grace_to_end(Some(known)).map(session::end_grace),
-        session::mark_spent(refresh),
-        session::insert_pair(id, &refresh.pair, expires_at),
+        grace_to_end(Some(known)).map(token::end_grace),
+        token::mark_spent(refresh),
+        token::insert_pair(id, &refresh.pair, expires_at),
         session::extend(id, session_ends, now, &refresh.device.user_agent),
     ))
     .await?;

@@ -11,7 +11,9 @@
 //! Interrupted, the same command ends those that are left.
 
 use super::App;
+use super::budget::Budget;
 use super::cleanup::STEP;
+use super::emptying::AT_ONCE;
 use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent};
@@ -20,7 +22,7 @@ use crate::domain::id::{SessionId, UserId};
 use crate::domain::oauth_client::ClientId;
 use crate::domain::session::{EndedSessions, Session};
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, audit, auth_code, browser_session, session};
+use crate::store::{Batch, Sql, audit, auth_code, browser_session, session, user};
 
 impl App {
     /// Ends a session, at once and for ever. Revoking it again changes nothing.
@@ -80,6 +82,32 @@ impl App {
         let alive = async move |sql: Sql<'_>| sql.run(session::ids_of_client(&client, now)).await;
         let alive = self.store.read(Holder::Service, alive).await?;
         self.end_all(alive, event).await
+    }
+
+    /// Sees to the rows of sessions that users have ended by beginning another generation ([`super::browser_session`]), which
+    /// have let nobody in since then. Those of browsers are deleted, and those of apps marked as ended: what belongs to them
+    /// goes as with others.
+    pub(super) async fn sweep_ended_sessions(&self) -> Result<(), Error> {
+        let now = self.now();
+        let find = async move |sql: Sql<'_>| sql.run(user::list_to_sweep(AT_ONCE)).await;
+        for id in self.store.read(Holder::Service, find).await? {
+            let step = async move |sql: Sql<'_>| {
+                sql.run(user::lock(id)).await?;
+                let mut budget = Budget::of(STEP);
+                budget
+                    .spend(sql, |rows| session::mark_ended(id, now, rows))
+                    .await?;
+                budget
+                    .spend(sql, |rows| browser_session::delete_ended(id, rows))
+                    .await?;
+                if budget.left() > 0 {
+                    sql.run(user::set_swept(id)).await?;
+                }
+                Ok(budget.left())
+            };
+            while self.take_step(step).await? == 0 {}
+        }
+        Ok(())
     }
 
     /// End 3; says how many there were.

@@ -369,9 +369,12 @@ impl BeginSession {
         if let Some((user_id, id)) = self.replaced {
             sql.run(browser_session::delete(user_id, id)).await?;
         }
-        let insert = browser_session::insert(&self.session, &self.digest);
-        let active = require_active(self.session.user_id);
-        sql.run((active, insert, audit::insert(&self.event)))
+        let user_id = self.session.user_id;
+        let generation = user::hold_browser_generation(user_id);
+        let (_, generation) = sql.run((require_active(user_id), generation)).await?;
+        let generation = generation.ok_or_else(|| User::missing(user_id))?;
+        let insert = browser_session::insert(&self.session, &self.digest, generation);
+        sql.run((insert, audit::insert(&self.event)))
             .await
             .map(drop)
     }

@@ -14,6 +14,7 @@
 //! SHA-256 (docs/decisions.md, P34), and what a crash loses can be asked for again: whoever waits for a letter notices that it
 //! does not come. So each replica sends its own, and none has to find out what others have sent.
 
+mod bounded;
 mod message;
 mod transport;
 
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lettre::message::Mailbox;
-use lettre::{Address, AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+use lettre::{Address, Message};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use slog::{Logger, error, info, o, warn};
@@ -32,7 +33,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::domain::Error;
 use crate::domain::letter::{Letter, Occasion};
 use crate::settings::{MailSettings, Origin};
-use transport::Failed;
+use transport::{Failed, Transport};
 
 /// So many letters are promised at once: a few megabytes.
 const PLACES: u32 = 1_000;
@@ -76,7 +77,7 @@ pub struct Counts {
 pub struct Outbox(Arc<Inner>);
 
 struct Inner {
-    transport: AsyncSmtpTransport<Tokio1Executor>,
+    transport: Transport,
     from: Mailbox,
     host: String,
     places: Arc<Semaphore>,
@@ -116,7 +117,7 @@ impl Outbox {
         log: &Logger,
         times: Times,
     ) -> Result<Outbox, String> {
-        let transport = transport::transport(settings.server, origin.host(), times.attempt);
+        let transport = Transport::new(settings.server, origin.host());
         Ok(Outbox(Arc::new(Inner {
             transport: transport?,
             times,
@@ -160,21 +161,19 @@ impl Outbox {
 }
 
 /// How long a mail server may take to let us in when it is only asked.
-const CHECKED_FOR: Duration = Duration::from_secs(3);
+const CHECKED_FOR: Duration = Duration::from_secs(10);
 
 /// Whether the mail server lets us in: connection, TLS, user and password. Nothing is sent.
 ///
 /// # Errors
 /// Why not, as a text without addresses and passwords.
 pub(crate) async fn check(settings: MailSettings<'_>, origin: &Origin) -> Result<(), String> {
-    let transport = transport::transport(settings.server, origin.host(), CHECKED_FOR)?;
-    match transport.test_connection().await {
-        Ok(true) => Ok(()),
-        Ok(false) => Err("it let us in, and did not answer then".to_owned()),
-        Err(error) => {
-            let (Failed::ForNow(why) | Failed::ForGood(why)) = transport::failed(&error);
-            Err(why)
-        }
+    let transport = Transport::new(settings.server, origin.host())?;
+    match timeout(CHECKED_FOR, transport.check()).await {
+        Ok(Ok(true)) => Ok(()),
+        Ok(Ok(false)) => Err("it let us in, and did not answer then".to_owned()),
+        Ok(Err(Failed::ForNow(why) | Failed::ForGood(why))) => Err(why),
+        Err(_) => Err("it took too long".to_owned()),
     }
 }
 
@@ -254,9 +253,8 @@ impl Inner {
         let Ok(Ok(_line)) = line else {
             return Err(Failed::ForGood("others took too long".to_owned()));
         };
-        match timeout(self.times.attempt, self.transport.send(message.clone())).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(transport::failed(&error)),
+        match timeout(self.times.attempt, self.transport.send(message)).await {
+            Ok(sent) => sent,
             Err(_) => Err(Failed::ForNow("the mail server took too long".to_owned())),
         }
     }

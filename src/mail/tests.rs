@@ -160,6 +160,32 @@ async fn a_server_that_hangs_is_given_up() {
     assert_eq!(tried.counted(), (0, 2 * LINES as u64, 0));
 }
 
+/// Nobody is to fill our memory by an answer, nor to take a core by reading it.
+#[tokio::test]
+async fn a_server_whose_answer_does_not_end_is_given_up() {
+    for manner in [Manner::Babbles, Manner::Boasts] {
+        let times = Times {
+            patience: Duration::ZERO,
+            ..SHORT
+        };
+        let tried = Tried::new(manner, times);
+        tried.send("bo@b.example");
+        tried.settled().await;
+        assert_eq!(tried.counted(), (0, 1, 0));
+        let log = tried.log();
+        assert!(log.contains("more than an answer may have"), "{log}");
+    }
+}
+
+#[tokio::test]
+async fn a_letter_that_was_taken_is_sent_once_though_the_server_does_not_say_goodbye() {
+    let tried = Tried::new(Manner::Stays, SHORT);
+    tried.send("bo@b.example");
+    tried.settled().await;
+    assert_eq!(tried.counted(), (1, 0, 0));
+    assert_eq!(tried.server.attempts(), 1);
+}
+
 #[tokio::test]
 async fn so_many_letters_are_promised_and_no_more() {
     let tried = Tried::new(Manner::Hangs, SHORT);

@@ -1,16 +1,29 @@
-//! How the mail server is spoken to.
+//! How the mail server is spoken to: a connection for each letter.
 
 use std::error::Error as _;
+use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use lettre::Message;
 use lettre::transport::smtp::Error;
-use lettre::transport::smtp::authentication::Credentials;
-use lettre::transport::smtp::client::{Tls, TlsParameters};
+use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, AsyncTokioStream, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
-use lettre::{AsyncSmtpTransport, Tokio1Executor};
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_native_certs::load_native_certs;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 
+use super::bounded::Bounded;
 use crate::settings::{Security, SmtpUrl};
+
+/// How long the answer to our leaving is waited for.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What to do after an attempt that has failed.
 pub(super) enum Failed {
@@ -20,45 +33,135 @@ pub(super) enum Failed {
     ForGood(String),
 }
 
-/// A connection for each letter; we call ourselves by `host`.
-///
-/// # Errors
-/// When the system's certificates cannot be read.
-pub(super) fn transport(
-    server: &SmtpUrl,
-    host: &str,
-    attempt: Duration,
-) -> Result<AsyncSmtpTransport<Tokio1Executor>, String> {
-    let parameters = || {
-        TlsParameters::new(server.host().to_owned())
-            .map_err(|error| format!("mail cannot be sent by TLS: {}", cause(&error)))
-    };
-    let tls = match server.security() {
-        Security::InClear => Tls::None,
-        Security::Required => Tls::Required(parameters()?),
-        Security::Wrapped => Tls::Wrapper(parameters()?),
-    };
-    let name = match host.trim_matches(['[', ']']).parse() {
-        Ok(IpAddr::V4(address)) => ClientId::Ipv4(address),
-        Ok(IpAddr::V6(address)) => ClientId::Ipv6(address),
-        Err(_) => ClientId::Domain(host.to_owned()),
-    };
-    let builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(server.host())
-        .port(server.port())
-        .tls(tls)
-        .hello_name(name)
-        .timeout(Some(attempt));
-    let builder = match server.credentials() {
-        Some((user, password)) => {
-            builder.credentials(Credentials::new(user.clone(), password.clone()))
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Failed {
+        Failed::ForNow(error.to_string())
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Failed {
+        failed(&error)
+    }
+}
+
+/// A mail server, and how to be let in.
+pub(super) struct Transport {
+    host: String,
+    port: u16,
+    encryption: Encryption,
+    /// What we call ourselves.
+    name: ClientId,
+    credentials: Option<Credentials>,
+}
+
+enum Encryption {
+    None,
+    /// By STARTTLS.
+    Upgraded(Box<TlsParameters>),
+    Wrapped(TlsConnector, ServerName<'static>),
+}
+
+impl Transport {
+    /// We call ourselves by `host`.
+    ///
+    /// # Errors
+    /// When TLS cannot be used, such as without certificates of the system.
+    pub(super) fn new(server: &SmtpUrl, host: &str) -> Result<Transport, String> {
+        let no_tls = |cause: String| format!("mail cannot be sent by TLS: {cause}");
+        let encryption = match server.security() {
+            Security::InClear => Encryption::None,
+            Security::Required => {
+                let parameters = TlsParameters::new(server.host().to_owned());
+                let parameters = parameters.map_err(|error| no_tls(cause(&error)))?;
+                Encryption::Upgraded(Box::new(parameters))
+            }
+            Security::Wrapped => {
+                let name = ServerName::try_from(server.host().to_owned());
+                let name = name.map_err(|error| no_tls(error.to_string()))?;
+                Encryption::Wrapped(
+                    connector().map_err(|error| no_tls(error.to_string()))?,
+                    name,
+                )
+            }
+        };
+        let name = match host.trim_matches(['[', ']']).parse() {
+            Ok(IpAddr::V4(address)) => ClientId::Ipv4(address),
+            Ok(IpAddr::V6(address)) => ClientId::Ipv6(address),
+            Err(_) => ClientId::Domain(host.to_owned()),
+        };
+        let credentials = server.credentials();
+        Ok(Transport {
+            host: server.host().to_owned(),
+            port: server.port(),
+            encryption,
+            name,
+            credentials: credentials
+                .map(|(user, password)| Credentials::new(user.clone(), password.clone())),
+        })
+    }
+
+    /// Sends a letter.
+    ///
+    /// # Errors
+    /// Why it was not taken.
+    pub(super) async fn send(&self, message: &Message) -> Result<(), Failed> {
+        let mut connection = self.connect().await?;
+        connection
+            .send(message.envelope(), &message.formatted())
+            .await?;
+        // It is taken, whatever the server says to our leaving, if anything: otherwise it would be sent once more.
+        _ = timeout(FAREWELL, connection.quit()).await;
+        Ok(())
+    }
+
+    /// Whether the server lets us in, and answers then.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) async fn check(&self) -> Result<bool, Failed> {
+        let mut connection = self.connect().await?;
+        let answers = connection.test_connected().await;
+        _ = timeout(FAREWELL, connection.quit()).await;
+        Ok(answers)
+    }
+
+    async fn connect(&self) -> Result<AsyncSmtpConnection, Failed> {
+        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        let stream: Box<dyn AsyncTokioStream> = match &self.encryption {
+            Encryption::Wrapped(connector, name) => {
+                let stream = connector.connect(name.clone(), stream).await?;
+                Box::new(Bounded::new(stream))
+            }
+            _ => Box::new(Bounded::new(stream)),
+        };
+        let mut connection =
+            AsyncSmtpConnection::connect_with_transport(stream, &self.name).await?;
+        if let Encryption::Upgraded(parameters) = &self.encryption {
+            let parameters = TlsParameters::clone(parameters);
+            connection.starttls(parameters, &self.name).await?;
         }
-        None => builder,
-    };
-    Ok(builder.build())
+        if let Some(credentials) = &self.credentials {
+            connection.auth(DEFAULT_MECHANISMS, credentials).await?;
+        }
+        Ok(connection)
+    }
+}
+
+/// TLS by the system's certificates, as lettre has it for STARTTLS.
+fn connector() -> Result<TlsConnector, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(load_native_certs().certs);
+    // The provider is named, so that a second one elsewhere in the build leaves no choice to be made.
+    let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
 }
 
 /// What to do after an error, and what the log says of it: the code alone of an answer, which may repeat an address.
-pub(super) fn failed(error: &Error) -> Failed {
+fn failed(error: &Error) -> Failed {
     match error.status() {
         Some(code) if error.is_permanent() => {
             Failed::ForGood(format!("the mail server said {code}"))

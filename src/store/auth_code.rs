@@ -1,13 +1,13 @@
 //! Authorization codes.
 
-use super::Batch;
+use super::{Batch, Sql, session};
 use crate::domain::auth_code::AuthCode;
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Digest;
 use crate::domain::session::rules::KnownCode;
 use crate::domain::time::Timestamp;
-use crate::sql::{sql, table, values};
+use crate::sql::{ScriptError, sql, table, values};
 
 table! {
     /// The rows of codes.
@@ -30,13 +30,15 @@ pub fn lock(digest: &Digest) -> impl Batch<Out = Option<KnownCode>> {
     sql!(
         "SELECT ",
         row::COLUMNS,
-        ", session_id FROM auth_code WHERE digest = $1 FOR UPDATE"
+        ", session_id, (SELECT session_generation FROM \"user\" WHERE \"user\".id = user_id) \
+         FROM auth_code WHERE digest = $1 FOR UPDATE"
     )
     .with(values![digest])
     .first(|row| {
         Ok(KnownCode {
             code: row::read(row)?,
             session_id: row.take()?,
+            generation: row.take()?,
         })
     })
 }
@@ -75,16 +77,6 @@ pub fn delete_unused_of_client(id: &ClientId, limit: u32) -> impl Batch<Out = u6
     .with(values![id, limit])
 }
 
-/// Deletes at most `limit` codes of the first `sessions` of a client; says how many.
-pub fn delete_of_client(id: &ClientId, sessions: u32, limit: u32) -> impl Batch<Out = u64> {
-    sql!(
-        "DELETE FROM auth_code WHERE digest IN ( \
-             SELECT digest FROM auth_code WHERE session_id IN ( \
-                 SELECT id FROM session WHERE client_id = $1 ORDER BY id LIMIT $2) LIMIT $3)"
-    )
-    .with(values![id, sessions, limit])
-}
-
 /// Whether a client has codes, used or not.
 pub fn exist_of_client(id: &ClientId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM auth_code WHERE client_id = $1 LIMIT 1")
@@ -108,11 +100,24 @@ pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     .with(values![now, limit])
 }
 
-/// Deletes at most `limit` codes of a session; says how many.
-pub fn delete_of_session(id: SessionId, limit: u32) -> impl Batch<Out = u64> {
-    sql!(
-        "DELETE FROM auth_code WHERE digest IN ( \
-             SELECT digest FROM auth_code WHERE session_id = $1 LIMIT $2)"
-    )
-    .with(values![id, limit])
+/// Deletes at most `limit` codes of these sessions; says how many.
+///
+/// # Errors
+/// As every script.
+pub async fn delete_of_sessions(
+    sql: Sql<'_>,
+    ids: &[SessionId],
+    limit: u32,
+) -> Result<u64, ScriptError> {
+    let delete = sql!(
+        sqlite: [
+            "DELETE FROM auth_code WHERE digest IN ( \
+                 SELECT digest FROM auth_code WHERE session_id = $1 LIMIT $2)"
+        ],
+        postgres: [
+            "DELETE FROM auth_code WHERE digest IN ( \
+                 SELECT digest FROM auth_code WHERE session_id = ANY($1::uuid[]) LIMIT $2)"
+        ],
+    );
+    session::delete_of_sessions(sql, delete, ids, limit).await
 }

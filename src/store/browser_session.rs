@@ -2,7 +2,6 @@
 
 use uuid::Uuid;
 
-use super::user::OF_ACTIVE;
 use super::{Batch, Sql, uses};
 use crate::domain::browser_session::{BrowserSession, IDLE, InBrowser, LIFETIME};
 use crate::domain::id::{BrowserSessionId, UserId};
@@ -14,7 +13,7 @@ use crate::sql::{ScriptError, sql, table, values};
 table! {
     /// The rows of browser sessions.
     pub(super) mod row = "browser_session", key [id];
-    (digest: Bytes)
+    (digest: Bytes, generation: Integer)
     BrowserSession {
         id: Uuid, user_id: Uuid, user_agent: Text, created_at: Integer, signed_in_at: Integer,
         last_used_at: Integer,
@@ -22,9 +21,17 @@ table! {
     ()
 }
 
+/// A condition on the row of a session: its user is active, and has not ended all sessions since it began.
+const OF_ACTIVE: &str = "EXISTS (SELECT 1 FROM \"user\" WHERE \"user\".id = user_id AND removed_at IS NULL \
+     AND deactivated_at IS NULL AND browser_generation = generation)";
+
+/// A condition on the row of a session: it is of the user `$1`, who has not ended all since it began.
+const OF_USER: &str = "user_id = $1 AND \
+     generation = (SELECT browser_generation FROM \"user\" WHERE \"user\".id = $1)";
+
 /// Adds a session, of whose cookie nothing but the digest is kept.
-pub fn insert<'a>(session: &'a BrowserSession, digest: &'a Digest) -> impl Batch {
-    sql!(row::INSERT).with(row::values(digest, session))
+pub fn insert<'a>(session: &'a BrowserSession, digest: &'a Digest, generation: i64) -> impl Batch {
+    sql!(row::INSERT).with(row::values(digest, generation, session))
 }
 
 /// The session that has this digest, with its user.
@@ -33,7 +40,7 @@ pub fn find(digest: &Digest) -> impl Batch<Out = Option<InBrowser>> {
         "SELECT browser_session.id, user_id, user_agent, browser_session.created_at, signed_in_at, last_used_at, \
          \"user\".id, email, name, \"user\".created_at \
          FROM browser_session JOIN \"user\" ON \"user\".id = user_id \
-         WHERE digest = $1 AND removed_at IS NULL AND deactivated_at IS NULL"
+         WHERE digest = $1 AND removed_at IS NULL AND deactivated_at IS NULL AND browser_generation = generation"
     )
     .with(values![digest])
     .first(|row| {
@@ -77,7 +84,9 @@ pub fn list(user_id: UserId, now: Timestamp, limit: u32) -> impl Batch<Out = Vec
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM browser_session WHERE user_id = $1 AND last_used_at > $2 AND created_at > $3 ORDER BY id DESC LIMIT $4"
+        " FROM browser_session WHERE ",
+        OF_USER,
+        " AND last_used_at > $2 AND created_at > $3 ORDER BY id DESC LIMIT $4"
     )
     .with(values![
         user_id,
@@ -93,11 +102,39 @@ pub fn delete(user_id: UserId, id: BrowserSessionId) -> impl Batch<Out = u64> {
     sql!("DELETE FROM browser_session WHERE id = $1 AND user_id = $2").with(values![id, user_id])
 }
 
-/// Ends all sessions of a user but one, if one is to stay. Says how many.
-pub fn delete_others(user_id: UserId, stays: Option<BrowserSessionId>) -> impl Batch<Out = u64> {
+/// Ends at most `limit` sessions of a user, but not the one that is to stay, if one is. Says how many.
+pub fn delete_some_others(
+    user_id: UserId,
+    stays: Option<BrowserSessionId>,
+    limit: u32,
+) -> impl Batch<Out = u64> {
     let stays = stays.unwrap_or(BrowserSessionId(Uuid::nil()));
-    sql!("DELETE FROM browser_session WHERE user_id = $1 AND id <> $2")
-        .with(values![user_id, stays])
+    sql!(
+        "DELETE FROM browser_session WHERE id IN (SELECT id FROM browser_session WHERE ",
+        OF_USER,
+        " AND id <> $2 ORDER BY id LIMIT $3 FOR UPDATE)"
+    )
+    .with(values![user_id, stays, limit])
+}
+
+/// Takes a session into the generation that its user has begun.
+pub fn keep(id: BrowserSessionId) -> impl Batch {
+    sql!(
+        "UPDATE browser_session SET generation = \
+             (SELECT browser_generation FROM \"user\" WHERE \"user\".id = user_id) WHERE id = $1"
+    )
+    .with(values![id])
+}
+
+/// Deletes at most `limit` sessions that a user has ended by beginning another generation; says how many.
+pub fn delete_ended(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM browser_session WHERE id IN ( \
+             SELECT id FROM browser_session WHERE user_id = $1 AND \
+                 generation < (SELECT browser_generation FROM \"user\" WHERE \"user\".id = $1) \
+             ORDER BY id LIMIT $2 FOR UPDATE)"
+    )
+    .with(values![user_id, limit])
 }
 
 /// Ends at most `limit` sessions of a user. Says how many.

@@ -44,6 +44,7 @@ pub mod session;
 pub mod share_link;
 mod sql;
 pub mod team;
+pub mod token;
 pub mod user;
 mod uses;
 pub mod ways_to_sign_in;

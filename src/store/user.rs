@@ -1,7 +1,8 @@
 //! Users. A removed one stays, for the share links that name it as their creator.
 //!
 //! Nobody is let in as a user who is removed or deactivated, by whatever they bring: each statement that lets somebody in asks
-//! `OF_ACTIVE` or [`hold_standing`], so that it counts from the commit on, and what they brought may be deleted later.
+//! for that (`OF_ACTIVE` in `session.rs` and `browser_session.rs`, or [`hold_standing`]), so that it counts from the commit on, and
+//! what they brought may be deleted later.
 
 use uuid::Uuid;
 
@@ -17,12 +18,11 @@ table! {
     pub(super) mod row = "user", key [id];
     ()
     User { id: Uuid, email: Text, name: Text, created_at: Integer, deactivated_at: Integer }
-    (removed_at: Integer, emptied_at: Integer)
+    (
+        removed_at: Integer, emptied_at: Integer, session_generation: Integer, browser_generation: Integer,
+        swept_generations: Integer,
+    )
 }
-
-/// A condition on the row of another table: its `user_id` is of somebody who is neither removed nor deactivated.
-pub(super) const OF_ACTIVE: &str = "EXISTS (SELECT 1 FROM \"user\" \
-     WHERE \"user\".id = user_id AND removed_at IS NULL AND deactivated_at IS NULL)";
 
 /// Adds a user, unless another has the email, whatever the case of its letters. Says how many were added.
 pub fn insert(user: &User) -> impl Batch<Out = u64> {
@@ -142,6 +142,44 @@ pub fn list_to_empty(limit: u32) -> impl Batch<Out = Vec<UserId>> {
 pub fn set_emptied(id: UserId, now: Timestamp) -> impl Batch {
     sql!("UPDATE \"user\" SET emptied_at = $2 WHERE id = $1 AND removed_at IS NOT NULL")
         .with(values![id, now])
+}
+
+/// Ends all sessions of apps that a user has, whatever their rows say.
+pub fn begin_session_generation(id: UserId) -> impl Batch {
+    sql!("UPDATE \"user\" SET session_generation = session_generation + 1 WHERE id = $1")
+        .with(values![id])
+}
+
+/// The same, of browsers.
+pub fn begin_browser_generation(id: UserId) -> impl Batch {
+    sql!("UPDATE \"user\" SET browser_generation = browser_generation + 1 WHERE id = $1")
+        .with(values![id])
+}
+
+/// Users who may have rows of sessions that have ended in this way, at most so many.
+pub fn list_to_sweep(limit: u32) -> impl Batch<Out = Vec<UserId>> {
+    sql!(
+        "SELECT id FROM \"user\" WHERE swept_generations < session_generation + browser_generation \
+         ORDER BY id LIMIT $1"
+    )
+    .with(values![limit])
+    .all(|row| Ok(row.take()?))
+}
+
+/// Notes that a user, who is locked, has none.
+pub fn set_swept(id: UserId) -> impl Batch {
+    sql!(
+        "UPDATE \"user\" SET swept_generations = session_generation + browser_generation WHERE id = $1"
+    )
+    .with(values![id])
+}
+
+/// Of which generation a user's session of a browser is that begins now. No other generation begins before the end of the
+/// transaction.
+pub fn hold_browser_generation(id: UserId) -> impl Batch<Out = Option<i64>> {
+    sql!("SELECT browser_generation FROM \"user\" WHERE id = $1 FOR SHARE")
+        .with(values![id])
+        .first(|row| Ok(row.take()?))
 }
 
 /// Gives a user another email.

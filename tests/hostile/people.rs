@@ -66,6 +66,8 @@ pub enum Piled<'a> {
     Id(&'a Uuid),
     /// 32 bytes that no other row has.
     Digest,
+    /// A text that no other row has.
+    Text,
 }
 
 /// Writes so many rows, which begin with some `ids` and are alike behind them.
@@ -87,6 +89,8 @@ pub fn pile_up(
         (Piled::Id(id), Some(_)) => format!("x'{}'", id.simple()),
         (Piled::Id(id), None) => format!("'{id}'::uuid"),
         (Piled::Digest, Some(_)) => "randomblob(32)".to_owned(),
+        (Piled::Text, Some(_)) => "hex(randomblob(16))".to_owned(),
+        (Piled::Text, None) => "gen_random_uuid()::text".to_owned(),
         (Piled::Digest, None) => "sha256(gen_random_uuid()::text::bytea)".to_owned(),
     };
     let ids: Vec<_> = ids.iter().map(id).collect();

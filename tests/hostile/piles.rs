@@ -96,10 +96,36 @@ impl Somebody {
 
     /// Sessions of apps that are alive.
     fn pile_up_apps(&self, count: u32) -> Result<(), Skip> {
-        let columns = "session (id, user_id, client_id, created_at, last_used_at, expires_at)";
+        self.pile_up_sessions(count, "NULL")
+    }
+
+    /// Sessions of apps that ended a moment ago, which the background task has yet to delete.
+    fn pile_up_ended(&self, count: u32) -> Result<(), Skip> {
+        // Ahead by a minute, so that they are there for as long as this lasts.
+        self.pile_up_sessions(count, &(now() + 60_000).to_string())
+    }
+
+    fn pile_up_sessions(&self, count: u32, ended_at: &str) -> Result<(), Skip> {
+        let columns =
+            "session (id, user_id, client_id, created_at, last_used_at, expires_at, ended_at)";
         let (ids, now) = ([Piled::New, Piled::Id(&self.user)], now());
-        let rest = format!("'app', {now}, {now}, {}", now + 86_400_000);
+        let rest = format!("'app', {now}, {now}, {}, {ended_at}", now + 86_400_000);
         pile_up(&self.service, columns, count, &ids, &rest)
+    }
+
+    /// Share links of the team, on items of which no two are the same.
+    fn pile_up_links(&self, count: u32) -> Result<(), Skip> {
+        let columns = "share_link (id, team_id, item_id, secret, created_by, item_type, audience, can_view, \
+             can_download, created_at, updated_at)";
+        let ids = [
+            Piled::New,
+            Piled::Id(&self.team),
+            Piled::New,
+            Piled::Text,
+            Piled::Id(&self.user),
+        ];
+        let rest = "'file', 'public', true, false, 1, 1";
+        pile_up(&self.service, columns, count, &ids, rest)
     }
 
     /// Codes that were used, each of which stays as long as the session that began by it.
@@ -140,7 +166,8 @@ impl Somebody {
     async fn times(&self) -> Vec<(String, Duration)> {
         let keys = format!("/teams/{}/settings/integrations/api-keys", self.team);
         let mut times = Vec::new();
-        for path in ["/account", "/account/devices", &keys] {
+        let links = format!("/teams/{}/links", self.team);
+        for path in ["/account", "/account/devices", &keys, &links] {
             let mut shortest = Duration::MAX;
             for _ in 0..5 {
                 shortest = shortest.min(self.send(Request::new("GET", path), 200).await);
@@ -170,6 +197,8 @@ async fn pages_take_as_long_however_much_somebody_has_piled_up() {
     let pile_up = |count| {
         somebody.pile_up_keys(count)?;
         somebody.pile_up_browsers(count)?;
+        somebody.pile_up_ended(count)?;
+        somebody.pile_up_links(count)?;
         has_done(&somebody.service, &somebody.user, count)
     };
     given!(pile_up(FEW));
@@ -238,6 +267,35 @@ async fn whoever_breaks_off_what_is_told_of_them_begins_anew_at_once() {
         took.is_some_and(|it| it < Duration::from_secs(1)),
         "{took:?}"
     );
+}
+
+/// On SQLite, whatever one change takes is what everybody else waits for.
+#[tokio::test]
+async fn to_sign_out_everywhere_else_takes_as_long_however_many_sessions_there_are() {
+    let _turn = attack::turn().await;
+    let somebody = given!(Somebody::new().await);
+    let sign_out = async || {
+        let post = form("/account/devices/end-other-sessions", "");
+        somebody.send(post, 303).await
+    };
+    let mut before = Duration::MAX;
+    for _ in 0..5 {
+        given!(somebody.pile_up_apps(FEW));
+        before = before.min(sign_out().await);
+    }
+    given!(somebody.pile_up_apps(sized(100_000, 1_000_000)));
+    let after = sign_out().await;
+    assert!(
+        after <= 2 * before + 4 * LONGER,
+        "{before:?}, then {after:?}"
+    );
+    let user = somebody.user.to_string();
+    let left = given!(
+        somebody
+            .service
+            .command(&["session", "list", "--user", &user])
+    );
+    assert_eq!(left.as_array().map(Vec::len), Some(0));
 }
 
 #[tokio::test]

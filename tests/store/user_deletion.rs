@@ -81,8 +81,8 @@ async fn fill_some(
             count: 1,
         };
         sql.run((
-            browser_session::insert(&in_browser, &digest),
-            session::insert(&in_app),
+            browser_session::insert(&in_browser, &digest, 0),
+            session::insert(&in_app, 0),
             audit::insert(&done),
             refused_sign_in::count(&refused),
         ))

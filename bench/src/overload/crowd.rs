@@ -10,6 +10,8 @@
 //! People who sign in are the exception: each has a password hashed at all times, which is a lot of work.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -42,6 +44,8 @@ pub struct Size {
 pub struct Crowd {
     _idle: Vec<Connection>,
     busy: JoinSet<std::io::Result<()>>,
+    /// Sign-ins that were answered.
+    signed_in: Arc<AtomicU64>,
 }
 
 impl Crowd {
@@ -65,7 +69,7 @@ impl Crowd {
             connection.ask(request.as_bytes()).await?;
             idle.push(connection);
         }
-        let mut busy = JoinSet::new();
+        let (mut busy, signed_in) = (JoinSet::new(), Arc::default());
         for number in 0..size.slow {
             let request = head("POST /api/v1/products") + "Content-Length: 300\r\n\r\n";
             // Spread over the second.
@@ -78,9 +82,18 @@ impl Crowd {
         }
         rest(running.pid()).await?;
         for number in 0..size.sign_ins {
-            busy.spawn(sign_in(address, number));
+            busy.spawn(sign_in(address, number, Arc::clone(&signed_in)));
         }
-        Ok(Self { _idle: idle, busy })
+        Ok(Self {
+            _idle: idle,
+            busy,
+            signed_in,
+        })
+    }
+
+    /// How many sign-ins were answered until now.
+    pub fn signed_in(&self) -> u64 {
+        self.signed_in.load(Ordering::Relaxed)
     }
 
     /// Sends the crowd away. All of it has to be there still: what was measured beside less would be no figure.
@@ -130,7 +143,11 @@ async fn send_slowly(address: SocketAddr, request: String, delay: Duration) -> s
 
 /// Signs in with a wrong password, again and again, as somebody else each time: nobody is refused for having tried too often,
 /// and to find no such user takes the same hash ([P31](../../../docs/decisions.md)).
-async fn sign_in(address: SocketAddr, number: usize) -> std::io::Result<()> {
+async fn sign_in(
+    address: SocketAddr,
+    number: usize,
+    signed_in: Arc<AtomicU64>,
+) -> std::io::Result<()> {
     let mut connection = Connection::open(address).await?;
     for time in 0_u64.. {
         let form = format!("email=user-{number}-{time}%40bench.example&password=correct+horse");
@@ -145,6 +162,9 @@ async fn sign_in(address: SocketAddr, number: usize) -> std::io::Result<()> {
             return Err(std::io::Error::other(format!(
                 "a sign-in was answered with {status}"
             )));
+        }
+        if status != 503 {
+            signed_in.fetch_add(1, Ordering::Relaxed);
         }
     }
     Ok(())

@@ -4,13 +4,15 @@
 //! 2. In each round, for each operation: what it can take at most, by a closed loop ([`crate::load`]), then
 //!    several times as much, by a schedule (`flood.rs`). What it still serves is compared with the most that it could.
 //! 3. In each round, for each operation: the closed loop alone, then beside a crowd of connections that
-//!    cost a server patience instead of work, and beside people who sign in (`crowd.rs`). Processor
-//!    time and latency are compared.
+//!    cost a server patience instead of work (`crowd.rs`). Processor time and latency are compared.
+//! 4. In each round, for each operation: a part of the peak by a schedule, alone, then beside people who sign in.
+//!    Latency is compared. (A closed loop would take all of the core, and whatever people get of it would be its loss.)
 
 mod crowd;
 mod flood;
 
 use std::fs;
+use std::time::Instant;
 
 use serde_json::json;
 
@@ -52,6 +54,9 @@ pub struct Options {
     /// How many people sign in, again and again.
     #[arg(long, default_value_t = 64)]
     sign_ins: usize,
+    /// What part of the peak is asked for beside them.
+    #[arg(long, default_value_t = 0.5)]
+    part: f64,
     /// Products in the data set.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..))]
     products: u64,
@@ -84,8 +89,9 @@ impl Options {
             .build()?;
         let floods = runtime.block_on(overload.flood_all())?;
         let crowds = runtime.block_on(overload.crowd_all())?;
+        let sign_ins = runtime.block_on(overload.sign_in_all())?;
         if let Some(path) = &self.setting.json {
-            let run = json!({ "setting": setting, "floods": floods, "crowds": crowds });
+            let run = json!({ "setting": setting, "floods": floods, "crowds": crowds, "sign_ins": sign_ins });
             fs::write(path, serde_json::to_vec_pretty(&run)?)?;
         }
         Ok(())
@@ -98,6 +104,15 @@ struct Rounds<T> {
     operation: Operation,
     what: String,
     rounds: Vec<(Sample, T)>,
+}
+
+/// A load by a schedule, alone and beside people who sign in.
+#[derive(serde::Serialize)]
+struct BesideSignIns {
+    alone: Outcome,
+    beside: Outcome,
+    /// Sign-ins a second that were answered.
+    sign_ins: f64,
 }
 
 /// A run whose service is up.
@@ -142,11 +157,7 @@ impl Overload<'_> {
     /// Step 3.
     async fn crowd_all(&self) -> Result<Vec<Rounds<Sample>>, BoxError> {
         let Options {
-            idle,
-            slow,
-            deaf,
-            sign_ins,
-            ..
+            idle, slow, deaf, ..
         } = *self.options;
         println!("\n{CROWD_HEAD}");
         let size = |idle, slow, deaf| Size {
@@ -155,16 +166,11 @@ impl Overload<'_> {
             deaf,
             sign_ins: 0,
         };
-        let signing_in = Size {
-            sign_ins,
-            ..size(0, 0, 0)
-        };
         let crowds = [
             (format!("{idle} idle"), size(idle, 0, 0)),
             (format!("{slow} slow bodies"), size(0, slow, 0)),
             (format!("{deaf} that never read"), size(0, 0, deaf)),
             ("all of them".to_owned(), size(idle, slow, deaf)),
-            (format!("{sign_ins} who sign in"), signing_in),
         ];
         let mut all = Vec::new();
         for operation in &self.options.operations {
@@ -184,6 +190,55 @@ impl Overload<'_> {
                     rounds,
                 });
             }
+        }
+        Ok(all)
+    }
+
+    /// Step 4.
+    async fn sign_in_all(&self) -> Result<Vec<Rounds<BesideSignIns>>, BoxError> {
+        let Options { sign_ins, part, .. } = *self.options;
+        println!("\n{}", sign_ins_head(part));
+        let size = Size {
+            idle: 0,
+            slow: 0,
+            deaf: 0,
+            sign_ins,
+        };
+        let mut all = Vec::new();
+        for operation in &self.options.operations {
+            let mut rounds = Vec::new();
+            for _ in 0..self.options.setting.rounds {
+                let peak = self.closed_loop(*operation).await?;
+                let load = Flood {
+                    running: &self.running,
+                    operation: *operation,
+                    dataset: &self.dataset,
+                    connections: CONNECTIONS,
+                    rate: peak.rate * part,
+                    time: self.options.setting.seconds,
+                };
+                let alone = load.run().await?;
+                let crowd = Crowd::gather(size, &self.running, &self.dataset).await?;
+                let (begin, before) = (Instant::now(), crowd.signed_in());
+                let beside = load.run().await?;
+                let answered = crowd.signed_in() - before;
+                let sign_ins = answered as f64 / begin.elapsed().as_secs_f64();
+                crowd.disperse()?;
+                rounds.push((
+                    peak,
+                    BesideSignIns {
+                        alone,
+                        beside,
+                        sign_ins,
+                    },
+                ));
+            }
+            println!("{}", sign_ins_line(*operation, sign_ins, &rounds));
+            all.push(Rounds {
+                operation: *operation,
+                what: format!("{part} of the peak, {CONNECTIONS} connections, {sign_ins} sign in"),
+                rounds,
+            });
         }
         Ok(all)
     }
@@ -267,5 +322,35 @@ fn crowd_line(operation: Operation, name: &str, rounds: &[(Sample, Sample)]) -> 
         beside(|sample| sample.p99),
         times(|sample| sample.p99),
         beside(|sample| sample.memory.peak as f64 / 1024.0),
+    )
+}
+
+fn sign_ins_head(part: f64) -> String {
+    format!(
+        "| {part} of the peak, {CONNECTIONS} connections, beside | asked/s | p99 ms | with them | times | last ms | with them \
+         | unsent | sign-ins/s |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|"
+    )
+}
+
+fn sign_ins_line(
+    operation: Operation,
+    sign_ins: usize,
+    rounds: &[(Sample, BesideSignIns)],
+) -> String {
+    let of = |figure: fn(&BesideSignIns) -> f64| {
+        Spread::new(rounds.iter().map(|(_, round)| figure(round)))
+    };
+    format!(
+        "| {}, {sign_ins} who sign in | {:.0} | {:.2} | {:.2} | {} | {:.1} | {:.1} | {:.0} | {:.0} |",
+        operation.name(),
+        of(|round| round.alone.served).median,
+        of(|round| round.alone.served_p99).median,
+        of(|round| round.beside.served_p99).median,
+        of(|round| round.beside.served_p99 / round.alone.served_p99),
+        of(|round| round.alone.served_last).most,
+        of(|round| round.beside.served_last).most,
+        of(|round| round.beside.unsent).most,
+        of(|round| round.sign_ins).median,
     )
 }

@@ -10,7 +10,7 @@ use aws_lc_rs::constant_time;
 use super::grace::Sealed;
 use super::{CodeExchange, Refresh, Session};
 use crate::domain::Error;
-use crate::domain::auth_code::AuthCode;
+use crate::domain::auth_code::{AuthCode, CODE_LIFETIME};
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::oauth_client::ClientId;
 use crate::domain::time::Timestamp;
@@ -45,6 +45,11 @@ pub fn latest_access_token(now: Timestamp) -> Timestamp {
     now.after(2 * ACCESS_TOKEN_LIFETIME)
 }
 
+/// The same, of a code.
+fn latest_code(now: Timestamp) -> Timestamp {
+    now.after(CODE_LIFETIME + ACCESS_TOKEN_LIFETIME)
+}
+
 /// Why an exchange is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantError {
@@ -73,6 +78,8 @@ pub struct KnownCode {
     pub code: AuthCode,
     /// The session that its first use began; none while it is unused.
     pub session_id: Option<SessionId>,
+    /// Of which generation a session is that its user begins now.
+    pub generation: i64,
 }
 
 /// Rules on the exchange of a code: who is signed in, if it is granted.
@@ -92,6 +99,7 @@ pub fn rule_on_code(
     }
     let good = |code: &&AuthCode| {
         presented.now < code.expires_at
+            && code.expires_at <= latest_code(presented.now)
             && presented.client_id == code.client_id
             && presented.redirect_uri == code.redirect_uri
             && presented.challenge == code.challenge

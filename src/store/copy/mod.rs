@@ -22,7 +22,8 @@ mod error;
 use super::{
     Address, OpenError, api_key, audit, auth_code, browser_session, email_change, idempotency,
     identity, invitation, item, mail_count, member, oauth_client, one_time_link, open, passkey,
-    password, product, product_import, refused_sign_in, secret, session, share_link, team, user,
+    password, product, product_import, refused_sign_in, secret, session, share_link, team, token,
+    user,
 };
 use crate::domain::Cause;
 use crate::postgres;
@@ -49,8 +50,8 @@ pub const TABLES: &[Table] = &[
     oauth_client::redirect_uri_row::TABLE,
     session::row::TABLE,
     auth_code::row::TABLE,
-    session::access_token_row::TABLE,
-    session::refresh_token_row::TABLE,
+    token::access_row::TABLE,
+    token::refresh_row::TABLE,
     item::folder_row::TABLE,
     item::file_row::TABLE,
     share_link::row::TABLE,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use invoicing::app::sign_in::Cookies;
 use invoicing::domain::Error;
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::auth_code::CodeChallenge;
@@ -12,7 +13,7 @@ use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::secret::Secret;
 
-use super::super::engine::{RANDOM_DIGEST, RANDOM_ID};
+use super::super::engine::{RANDOM_DIGEST, RANDOM_EARLY_ID, RANDOM_ID};
 use super::deactivation::app_of;
 use super::support::{EMAIL, PASSWORD, browser, look_up, person, sign_in, with_ada};
 
@@ -132,6 +133,47 @@ async fn to_sign_out_everywhere_else_ends_codes_that_are_not_used_yet() {
     };
     let exchanged = service.app.exchange_token(request).await;
     assert!(matches!(exchanged, Err(Error::InvalidGrant)), "{exchanged:?}");
+}
+
+/// V5: as with apps, it is one short change.
+#[tokio::test]
+async fn any_number_of_browsers_is_signed_out_at_once_but_for_the_own_one() {
+    let (service, ada) = with_ada().await;
+    let app = &service.app;
+    let enter = async || sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await.unwrap();
+    let alive = async |cookies: &Cookies| match look_up(&service, cookies).await {
+        Ok(_) => true,
+        Err(Error::InvalidToken) => false,
+        Err(error) => panic!("{error:?}"),
+    };
+    let first = enter().await;
+    let database = service.database();
+    let columns = "user_id, created_at, signed_in_at, last_used_at";
+    for _ in 0..10 {
+        database.change(&format!(
+            "INSERT INTO browser_session (id, digest, {columns}) \
+             SELECT {RANDOM_EARLY_ID}, {RANDOM_DIGEST}, {columns} FROM browser_session"
+        ));
+    }
+    let (own, last) = (enter().await, enter().await);
+    let person = person(&look_up(&service, &own).await.unwrap());
+    app.end_other_sessions(person.clone()).await.unwrap();
+    let left = database.rows("browser_session");
+    assert!(left > 1_000, "{left} rows: the others went at once");
+    assert_eq!(
+        (alive(&first).await, alive(&own).await, alive(&last).await),
+        (false, true, false)
+    );
+    let listed = async || app.list_devices(ada.user.id).await.unwrap().0.len();
+    assert_eq!(listed().await, 1);
+
+    let next = enter().await;
+    app.delete_expired().await.unwrap();
+    assert_eq!(database.rows("browser_session"), 2);
+    assert_eq!((alive(&own).await, alive(&next).await), (true, true));
+    app.end_other_sessions(person).await.unwrap();
+    assert_eq!((alive(&own).await, alive(&next).await), (true, false));
+    assert_eq!(listed().await, 1);
 }
 
 #[tokio::test]

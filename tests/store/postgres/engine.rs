@@ -9,6 +9,8 @@ use super::partitioned;
 
 /// An id, and bytes of a digest's length, that nobody has.
 pub const RANDOM_ID: &str = "gen_random_uuid()";
+/// One before those that are made now.
+pub const RANDOM_EARLY_ID: &str = "overlay(gen_random_uuid()::text PLACING '0000' FROM 1)::uuid";
 pub const RANDOM_DIGEST: &str = "sha256(gen_random_uuid()::text::bytea)";
 /// The id of a row's team, as text.
 pub const TEAM_ID: &str = "team_id::text";

@@ -14,7 +14,7 @@ use super::relay::past_any_pooler;
 use super::upgrade::record::Statement;
 use super::upgrade::said;
 
-const MIGRATIONS: [&str; 15] = [
+const MIGRATIONS: [&str; 17] = [
     include_str!("../../../src/postgres/migrations/0001_catalog.sql"),
     include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
     include_str!("../../../src/postgres/migrations/0003_clustered.sql"),
@@ -30,6 +30,8 @@ const MIGRATIONS: [&str; 15] = [
     include_str!("../../../src/postgres/migrations/0013_deactivated_and_deleted.sql"),
     include_str!("../../../src/postgres/migrations/0014_piles.sql"),
     include_str!("../../../src/postgres/migrations/0015_unused_codes.sql"),
+    include_str!("../../../src/postgres/migrations/0016_session_generation.sql"),
+    include_str!("../../../src/postgres/migrations/0017_alive.sql"),
 ];
 
 const PARTITIONS: usize = 4;

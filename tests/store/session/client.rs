@@ -41,7 +41,7 @@ impl Mobile {
         self.service.database().change(&format!(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {number}) \
              INSERT INTO session SELECT {RANDOM_ID}, user_id, client_id, install_id, user_agent, created_at, \
-                 last_used_at, expires_at, ended_at FROM (SELECT * FROM session LIMIT 1) AS one CROSS JOIN n; \
+                 last_used_at, expires_at, ended_at, generation FROM (SELECT * FROM session LIMIT 1) AS one CROSS JOIN n; \
              INSERT INTO refresh_token (digest, session_id) SELECT {RANDOM_DIGEST}, id FROM session"
         ));
     }

@@ -1,11 +1,11 @@
 //! "Removing a member, a user or a session takes effect at once." (Members: `member.rs`.)
 
-use invoicing::domain::audit::Action;
+use invoicing::domain::audit::{Action, Person};
 use invoicing::domain::id::SessionId;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 
-use super::super::engine::RANDOM_ID;
+use super::super::engine::RANDOM_EARLY_ID;
 use super::super::signed_in::join;
 use super::*;
 
@@ -91,24 +91,130 @@ async fn a_removed_user_is_signed_out_everywhere() {
     assert!(matches!(issued, Err(Error::Missing { noun: "user", .. })));
 }
 
-/// V5 and P15: a thief who has signed in again and again keeps nobody from ending all of it, which is one change.
+/// A user who may be signed in to many apps, beside another.
+struct Robbed {
+    mobile: Mobile,
+    person: Person,
+}
+
+impl Robbed {
+    async fn new() -> Robbed {
+        let mobile = Mobile::new().await;
+        let team = mobile.service.team().await;
+        let person = join(&mobile, team, "bo@example.com", Role::Viewer).await;
+        mobile.sign_in().await;
+        Robbed { mobile, person }
+    }
+
+    /// Begins some thousand sessions, as a thief may; those that a test begins by itself are younger.
+    fn pile_up(&self) {
+        let columns = "client_id, created_at, last_used_at, expires_at";
+        for _ in 0..12 {
+            self.mobile.service.database().change(&format!(
+                "INSERT INTO session (id, user_id, {columns}, generation) \
+                 SELECT {RANDOM_EARLY_ID}, bo, {columns}, began \
+                 FROM session, (SELECT id AS bo, session_generation AS began FROM \"user\" \
+                     WHERE email = 'bo@example.com') AS of"
+            ));
+        }
+    }
+
+    async fn sign_in(&self) -> TokenSet {
+        self.mobile.sign_in_as(self.person.user_id).await
+    }
+
+    async fn is_alive(&self, tokens: &TokenSet) -> bool {
+        let found = self.mobile.authenticate_access_token(&tokens.access_token);
+        match found.await {
+            Ok(_) => true,
+            Err(Error::InvalidToken) => false,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+
+    async fn end_all(&self) {
+        let ended = self.mobile.end_app_sessions(self.person.clone());
+        ended.await.unwrap();
+    }
+
+    /// How many are listed as alive.
+    async fn listed(&self) -> usize {
+        let listed = self.mobile.list_devices(self.person.user_id).await;
+        listed.unwrap().1.len()
+    }
+
+    /// How many rows the user has, in whatever state.
+    fn rows(&self) -> i64 {
+        self.mobile
+            .service
+            .database()
+            .rows("session JOIN \"user\" ON \"user\".id = user_id WHERE email = 'bo@example.com'")
+    }
+}
+
+/// V5 and P15: a thief who has signed in again and again keeps nobody from ending all of it, which is one short change.
 #[tokio::test]
 async fn any_number_of_sessions_of_a_user_ends_at_once() {
-    let mobile = Mobile::new().await;
-    let team = mobile.service.team().await;
-    let person = join(&mobile, team, "bo@example.com", Role::Viewer).await;
-    mobile.sign_in().await;
-    let database = mobile.service.database();
-    let columns = "client_id, created_at, last_used_at, expires_at";
-    for _ in 0..16 {
-        database.change(&format!(
-            "INSERT INTO session (id, user_id, {columns}) \
-             SELECT {RANDOM_ID}, (SELECT id FROM \"user\" WHERE email = 'bo@example.com'), {columns} FROM session"
-        ));
+    let robbed = Robbed::new().await;
+    let bystander = robbed.mobile.sign_in().await;
+    let first = robbed.sign_in().await;
+    robbed.pile_up();
+    let last = robbed.sign_in().await;
+    assert!(robbed.is_alive(&first).await && robbed.is_alive(&last).await);
+    robbed.end_all().await;
+    let marked = robbed
+        .mobile
+        .service
+        .database()
+        .rows("session WHERE ended_at IS NOT NULL");
+    assert!(
+        (1..1000).contains(&marked),
+        "{marked} rows changed at once"
+    );
+    for tokens in [&first, &last] {
+        assert!(!robbed.is_alive(tokens).await);
+        let token = &tokens.refresh_token;
+        let refreshed = robbed
+            .mobile
+            .exchange_token(refresh(token, "app", None))
+            .await;
+        assert_invalid_grant(refreshed);
     }
-    let alive = "session WHERE ended_at IS NULL";
-    assert_eq!(database.rows(alive), 1 << 16);
-    mobile.end_app_sessions(person).await.unwrap();
-    // That of somebody else.
-    assert_eq!(database.rows(alive), 1);
+    assert_eq!(robbed.listed().await, 0);
+    assert!(robbed.mobile.is_alive(&bystander).await);
+}
+
+/// What begins behind the end of a pile is as good as ever, and ends as ever.
+#[tokio::test]
+async fn a_session_that_begins_behind_the_end_of_a_pile_is_alive() {
+    let robbed = Robbed::new().await;
+    robbed.pile_up();
+    robbed.end_all().await;
+    let next = robbed.sign_in().await;
+    assert!(robbed.is_alive(&next).await);
+    let token = &next.refresh_token;
+    let refreshed = robbed
+        .mobile
+        .exchange_token(refresh(token, "app", None))
+        .await;
+    assert!(robbed.is_alive(&refreshed.unwrap()).await);
+    assert_eq!(robbed.listed().await, 1);
+    robbed.end_all().await;
+    assert!(!robbed.is_alive(&next).await);
+    assert_eq!(robbed.listed().await, 0);
+}
+
+/// The rows of a pile that has ended go as those of other sessions do, and take none that is alive with them.
+#[tokio::test]
+async fn the_background_task_deletes_a_pile_that_has_ended() {
+    let robbed = Robbed::new().await;
+    robbed.pile_up();
+    robbed.end_all().await;
+    let next = robbed.sign_in().await;
+    assert!(robbed.rows() > 2_000, "{}", robbed.rows());
+    robbed.mobile.delete_expired().await.unwrap();
+    assert_eq!(robbed.rows(), 1);
+    assert!(robbed.is_alive(&next).await);
+    let left = "\"user\" WHERE swept_generations < session_generation";
+    assert_eq!(robbed.mobile.service.database().rows(left), 0);
 }

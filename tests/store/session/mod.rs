@@ -20,6 +20,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use invoicing::domain::auth_code::{CodeChallenge, IssuedAuthCode};
+use invoicing::domain::id::UserId;
 use invoicing::domain::oauth_client::ClientId;
 use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, SignedIn, TokenRequest, TokenSet};
@@ -72,6 +73,14 @@ impl Mobile {
         let app = ClientId::new("app");
         self.issue_auth_code(self.user.id, &app, REDIRECT_URI, challenge(VERIFIER))
             .await
+    }
+
+    /// A session of any user.
+    async fn sign_in_as(&self, user_id: UserId) -> TokenSet {
+        let (app, challenge) = (ClientId::new("app"), challenge(VERIFIER));
+        let issued = self.issue_auth_code(user_id, &app, REDIRECT_URI, challenge);
+        let exchange = Exchange::of(&issued.await.unwrap().code);
+        self.exchange_token(exchange.into()).await.unwrap()
     }
 
     /// A session that began on the installation `phone`.

@@ -9,6 +9,8 @@ use tempfile::TempDir;
 
 /// An id, and bytes of a digest's length, that nobody has.
 pub const RANDOM_ID: &str = "randomblob(16)";
+/// One before those that are made now.
+pub const RANDOM_EARLY_ID: &str = "CAST(zeroblob(2) || randomblob(14) AS BLOB)";
 pub const RANDOM_DIGEST: &str = "randomblob(32)";
 /// The id of a row's team, as text.
 pub const TEAM_ID: &str = "hex(team_id)";

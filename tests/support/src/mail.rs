@@ -26,6 +26,12 @@ pub enum Manner {
     Hangs,
     /// It hangs up in the middle of a letter.
     Drops,
+    /// It takes a letter, and does not say goodbye.
+    Stays,
+    /// It greets by a line that does not end.
+    Babbles,
+    /// It says what it can without end.
+    Boasts,
 }
 
 /// A letter as it came.
@@ -137,6 +143,15 @@ impl Shared {
             // Until the other side has had enough.
             return lines.next().transpose().map(drop);
         }
+        let without_end = |text: &[u8]| -> std::io::Result<()> {
+            let many = text.repeat(1000);
+            loop {
+                (&client).write_all(&many)?;
+            }
+        };
+        if manner == Manner::Babbles {
+            return without_end(b"220 hello ");
+        }
         say("220 mail.example ready")?;
         let (mut from, mut to) = (String::new(), Vec::new());
         while let Some(line) = lines.next().transpose()? {
@@ -152,6 +167,7 @@ impl Shared {
                 .to_ascii_uppercase()
                 .as_str()
             {
+                "EHLO" if manner == Manner::Boasts => return without_end(b"250-A\r\n"),
                 "EHLO" => say("250-mail.example\r\n250-8BITMIME\r\n250 SMTPUTF8")?,
                 "MAIL" => {
                     from = address();
@@ -183,6 +199,7 @@ impl Shared {
                     _ = self.arrived.send(Mail { from, to, message });
                     say("250 taken")?;
                 }
+                "QUIT" if manner == Manner::Stays => return lines.next().transpose().map(drop),
                 "QUIT" => return say("221 bye"),
                 _ => say("250 OK")?,
             }

@@ -47,7 +47,8 @@ fn recorded(file: &Path) -> Vec<Statement> {
 
 /// What this binary says in the course of the scenario.
 pub async fn said() -> Vec<Statement> {
-    let (relay, url) = Relay::before(&migrated().await).await;
+    let database = migrated().await;
+    let (relay, url) = Relay::before(&database).await;
     // Unprepared, each travels with its values.
     let url = format!("{url}&prepared_statements=false");
     let store = open(&url.parse().unwrap()).await.unwrap();
@@ -63,7 +64,7 @@ pub async fn said() -> Vec<Statement> {
         .signing_in_by(on);
     let mail = MailServer::start(Manner::Takes);
     let app = mailing(app, &mail);
-    scenario::run(&app, &clock, &mail).await;
+    scenario::run(&app, &database, &clock, &mail).await;
     let mut said = statements(&relay.take().concat());
     // Whether one more connection is opened is a matter of timing.
     said.retain(|statement| statement.sql != "SHOW transaction_read_only");

@@ -25,13 +25,14 @@ use invoicing::domain::session::{Device, TokenRequest};
 use invoicing::domain::time::ManualClock;
 use test_support::mail::MailServer;
 use test_support::passkey::Passkey;
+use test_support::postgres::ask;
 
 pub use super::super::support::ORIGIN;
 use super::scenario::plan;
 
 const PASSWORD: &str = "lantern harbour tulip nine";
 
-pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
+pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServer) {
     let in_browser = set_up(app).await;
     let person = person(&in_browser);
     let actor = Actor::Person(person.clone());
@@ -67,7 +68,14 @@ pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
     app.confirm_by_password(&in_browser, password(), browser())
         .await
         .unwrap();
+    pile_up_sessions(database);
     app.end_other_sessions(person.clone()).await.unwrap();
+    for table in ["session", "browser_session"] {
+        ask(
+            database,
+            &format!("DELETE FROM {table} WHERE user_agent = 'piled up'"),
+        );
+    }
     app.change_password(person.clone(), &in_browser, password())
         .await
         .unwrap();
@@ -319,6 +327,34 @@ async fn sign_an_app_in(app: &App, person: Person) {
         },
     };
     app.exchange_token(request).await.unwrap();
+}
+
+/// More sessions of the one user than are ended row by row.
+fn pile_up_sessions(database: &str) {
+    for (table, id, columns) in [
+        (
+            "session",
+            "id",
+            "user_id, client_id, created_at, last_used_at, expires_at",
+        ),
+        (
+            "browser_session",
+            "id, digest",
+            "user_id, created_at, signed_in_at, last_used_at",
+        ),
+    ] {
+        let new = match id {
+            "id" => "gen_random_uuid()",
+            _ => "gen_random_uuid(), sha256(gen_random_uuid()::text::bytea)",
+        };
+        ask(
+            database,
+            &format!(
+                "INSERT INTO {table} ({id}, user_agent, {columns}) SELECT {new}, 'piled up', {columns} \
+                 FROM (SELECT * FROM {table} LIMIT 1) AS one, generate_series(1, 501)"
+            ),
+        );
+    }
 }
 
 async fn look_up(app: &App, cookies: &Cookies) -> InBrowser {

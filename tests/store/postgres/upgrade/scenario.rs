@@ -33,10 +33,11 @@ use super::people;
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
+/// What is not said by a replica, such as piles of rows, goes to the `database` by itself.
+pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServer) {
     app.check_health().await.unwrap();
     app.overview().await.unwrap();
-    people::run(app, clock, mail).await;
+    people::run(app, database, clock, mail).await;
     let team = app.create_team("Acme").await.unwrap().id;
     app.list_teams(Default::default()).await.unwrap();
     app.get_team(team.into()).await.unwrap();

@@ -1,0 +1,106 @@
+//! A connection to the mail server whose answers have a bound.
+//!
+//! lettre reads a line, however long it is, and reads an answer from its beginning again with each line that comes. Whoever
+//! answers in the mail server's place, which takes no more than a network without TLS, could fill the memory by one line.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use lettre::transport::smtp::client::AsyncTokioStream;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+
+/// What may come between two things that we say, in bytes: an answer, which has lines of 512 (RFC 5321, 4.5.3.1.5), or the
+/// certificates of STARTTLS.
+const ANSWER: usize = 16 * 1024;
+
+/// A stream that is broken once more than [`ANSWER`] has come before something is written.
+#[derive(Debug)]
+pub(super) struct Bounded<S> {
+    stream: S,
+    came: usize,
+}
+
+impl<S> Bounded<S> {
+    pub(super) fn new(stream: S) -> Bounded<S> {
+        Bounded { stream, came: 0 }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Bounded<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.came > ANSWER {
+            let why = "the mail server says more than an answer may have";
+            return Poll::Ready(Err(io::Error::other(why)));
+        }
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.came += buffer.filled().len() - before;
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Bounded<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.came = 0;
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl AsyncTokioStream for Bounded<TcpStream> {
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.stream.peer_addr()
+    }
+}
+
+impl AsyncTokioStream for Bounded<TlsStream<TcpStream>> {
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.stream.get_ref().0.peer_addr()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_has_a_bound_and_the_next_one_has_it_again() {
+        let (ours, mut theirs) = duplex(64 * 1024);
+        let mut ours = Bounded::new(ours);
+        let mut answer = vec![0; ANSWER];
+        for _ in 0..3 {
+            theirs.write_all(&answer).await.unwrap();
+            ours.read_exact(&mut answer).await.unwrap();
+            ours.write_all(b"NOOP").await.unwrap();
+        }
+        theirs.write_all(&[0; ANSWER + 2]).await.unwrap();
+        ours.read_exact(&mut answer).await.unwrap();
+        ours.read_u8().await.unwrap();
+        let refused = ours.read_u8().await.unwrap_err();
+        assert!(
+            refused.to_string().contains("more than an answer"),
+            "{refused}"
+        );
+    }
+}
