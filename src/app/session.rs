@@ -304,7 +304,7 @@ async fn refresh_token(
         (Ok(grant), Some(known)) => carry_out_refresh(sql, grant, known, refresh).await.map(Ok),
         (Ok(_), None) => Err(Error::internal("an unknown token was granted").into()),
         (Err(error), known) => {
-            sql.run(grace_to_end(known).map(token::end_grace)).await?;
+            sql.run(grace_to_end(known).map(session::end_grace)).await?;
             end_session_if_reused(sql, error, refresh.now).await?;
             Ok(Err(error))
         }
@@ -343,7 +343,7 @@ async fn rotate(
     let (id, now) = (known.session_id, refresh.now);
     let session_ends = session_expires_at(known.created_at, now);
     sql.run((
-        grace_to_end(Some(known)).map(token::end_grace),
+        grace_to_end(Some(known)).map(session::end_grace),
         token::mark_spent(refresh),
         token::insert_pair(id, &refresh.pair, expires_at),
         session::extend(id, session_ends, now, &refresh.device.user_agent),

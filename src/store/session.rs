@@ -5,7 +5,6 @@
 
 use uuid::Uuid;
 
-use super::token::end_grace;
 use super::{Batch, Sql, uses};
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::list::Part;
@@ -63,6 +62,20 @@ pub fn extend(
         ],
     )
     .with(values![id, expires_at, now, user_agent])
+}
+
+/// Ends the grace of a session, if one is running.
+pub fn end_grace(id: SessionId) -> impl Batch {
+    sql!(
+        one: [
+            "UPDATE refresh_token SET successor = NULL WHERE session_id = $1 AND successor IS NOT NULL"
+        ],
+        many(1): [
+            "UPDATE refresh_token SET successor = NULL \
+             WHERE session_id = ANY($1) AND successor IS NOT NULL RETURNING session_id"
+        ],
+    )
+    .with(values![id])
 }
 
 /// Ends a session, unless it has ended before; says whether it has now. Its tokens and codes go later, in the background.

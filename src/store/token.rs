@@ -165,20 +165,6 @@ pub fn mark_spent(refresh: &Refresh) -> impl Batch {
     )
 }
 
-/// Ends the grace of a session, if one is running.
-pub fn end_grace(id: SessionId) -> impl Batch {
-    sql!(
-        one: [
-            "UPDATE refresh_token SET successor = NULL WHERE session_id = $1 AND successor IS NOT NULL"
-        ],
-        many(1): [
-            "UPDATE refresh_token SET successor = NULL \
-             WHERE session_id = ANY($1) AND successor IS NOT NULL RETURNING session_id"
-        ],
-    )
-    .with(values![id])
-}
-
 /// Erases the sealed pairs of at most `limit` tokens that were spent by `first` or after `last`; says how many.
 pub fn erase_successors(first: Timestamp, last: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
