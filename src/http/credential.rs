@@ -167,7 +167,9 @@ fn bearer(credential: Credential, headers: &HeaderMap) -> Result<&str, Error> {
             sent: false,
         });
     };
-    let presented = value.to_str().ok().and_then(|value| value.split_once(' '));
+    // What is no visible text is no credential, which is found out where its form is looked at.
+    let presented = str::from_utf8(value.as_bytes()).ok();
+    let presented = presented.and_then(|value| value.split_once(' '));
     match presented {
         Some((scheme, presented))
             if scheme.eq_ignore_ascii_case("bearer") && values.next().is_none() =>

@@ -1,8 +1,7 @@
 //! The headers that tell a caller where it stands with its limit.
 
-use http::HeaderName;
 use http::header::HeaderMap;
-use openapi_dropshot_runtime::header_value;
+use http::{HeaderName, HeaderValue};
 
 use crate::limit::Verdict;
 
@@ -14,9 +13,8 @@ pub(super) const RATE_LIMIT_HEADERS: [HeaderName; 2] = [
 
 /// The same with their values.
 pub(super) fn rate_limit_headers(verdict: &Verdict) -> HeaderMap {
-    let values = [
-        header_value(verdict.policy()),
-        header_value(verdict.state()),
-    ];
+    // It has no control characters: names of ours, digits and punctuation.
+    let value = |text: String| HeaderValue::try_from(text).expect("the text is a value");
+    let values = [verdict.policy(), verdict.state()].map(value);
     RATE_LIMIT_HEADERS.into_iter().zip(values).collect()
 }
