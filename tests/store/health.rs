@@ -2,12 +2,21 @@
 
 use invoicing::store::SCHEMA_VERSION;
 
+use super::engine::AGE_SCHEMA;
 use super::support::{Service, live_key};
 
 #[tokio::test]
 async fn a_store_that_was_just_opened_is_healthy() {
     let service = Service::new().await;
     assert_eq!(service.app.check_health().await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_store_that_lacks_migrations_is_not_healthy() {
+    let service = Service::new().await;
+    service.database().change(AGE_SCHEMA);
+    let problem = service.app.check_health().await.unwrap_err();
+    assert_eq!(format!("{problem:?}"), "Migrations");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use invoicing::app::sign_in::SignIn;
 use invoicing::domain::Error;
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::id::InvitationId;
+use invoicing::domain::invitation::LIFETIME;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::secret::Secret;
@@ -142,6 +143,20 @@ async fn who_is_a_member_by_now_keeps_the_role() {
     assert!(matches!(again, Err(Error::Invalid(_))), "{again:?}");
 }
 
+/// Their email has become the one that is invited.
+#[tokio::test]
+async fn who_was_a_member_before_the_invitation_keeps_the_role_and_nothing_is_told() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let ada = join(app, team, "ada@example.com", Role::Viewer).await;
+    let invited = app.invite(&Actor::Operator, team, BO, Role::Owner).await;
+    let rename = format!("UPDATE \"user\" SET email = '{BO}'");
+    service.database().change(&rename);
+    app.join_as_user(ada.clone(), &invited.unwrap().secret).await.unwrap();
+    assert_eq!(app.membership(team, ada.user_id).await.unwrap(), Role::Viewer);
+    assert_eq!(told(app, team, Action::AcceptInvitation).await, 1);
+}
+
 /// P9.
 #[tokio::test]
 async fn an_invitation_ends_with_the_right_to_make_it() {
@@ -218,6 +233,11 @@ async fn nobody_invites_withdraws_or_replaces_above_their_own_role() {
     app.invite(&admin, team, "carl@example.com", Role::Admin)
         .await
         .unwrap();
+    // One that is over is in nobody's way, from the moment on that it is.
+    service.clock.advance(LIFETIME - Duration::from_millis(1));
+    assert_may_not(app.invite(&admin, team, BO, Role::Viewer).await);
+    service.clock.advance(Duration::from_millis(1));
+    app.invite(&admin, team, BO, Role::Viewer).await.unwrap();
 
     for (email, role) in [("m@example.com", Role::Member), ("v@example.com", Role::Viewer)] {
         let below = actor(&join(app, team, email, role).await);

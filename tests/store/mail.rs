@@ -79,6 +79,15 @@ async fn three_resets_are_mailed_an_hour_by_all_replicas_together() {
     assert_eq!(email(&service.app, &ada).await, ADA);
 }
 
+/// P13: what a server has yet to send when it stops.
+#[tokio::test]
+async fn a_reset_that_was_asked_for_is_mailed_before_a_server_ends() {
+    let (service, mail, ..) = with_ada().await;
+    service.app.ask_for_reset(ADA).unwrap();
+    service.app.finish_mail().await;
+    assert_eq!(mail.waiting().await.unwrap().to, [ADA]);
+}
+
 /// P13: nothing is kept of whom a stranger names.
 #[tokio::test]
 async fn a_reset_for_nobody_leaves_nothing_behind() {

@@ -1,9 +1,10 @@
 //! What is stored about a user, told as one document: events are read part by part.
 
 use invoicing::domain::api_key::Scope;
-use invoicing::domain::audit::Actor;
+use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::item::ItemId;
+use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::product_csv::Lines;
 use invoicing::domain::product_import::Seen;
@@ -99,4 +100,16 @@ async fn each_kind_of_what_is_stored_is_told_with_all_that_is_known_of_it() {
     }
     assert_eq!(told["apiKeys"][0]["name"], "Shop");
     assert_eq!(told["refusedSignIns"][0]["clientAddress"], "192.0.2.2");
+}
+
+#[tokio::test]
+async fn the_audit_says_what_the_operator_is_told_of_whom() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let bo = join(app, service.team().await, "bo@example.com", Role::Viewer).await;
+    let told = app.export_user_for_operator(bo.user_id).await.unwrap();
+    assert_eq!(told, app.export_user(bo.user_id).await.unwrap());
+    let newest = app.list_audit_events(None, Part::one()).await.unwrap().remove(0);
+    let said = (newest.action, newest.actor, newest.subject);
+    assert_eq!(said, (Action::ExportUser, None, Some(bo.user_id.0)));
 }

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use invoicing::app::App;
 use invoicing::domain::Error;
-use invoicing::domain::audit::Action;
+use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::authentication_request::Purpose;
 use invoicing::domain::browser_session::InBrowser;
 use invoicing::domain::identity::Claims;
 use invoicing::domain::list::Part;
+use invoicing::domain::member::Role;
 use invoicing::domain::secret::Secret;
 use invoicing::domain::ways_to_sign_in::{SwitchedOn, WaysToSignIn};
 
-use super::super::support::Service;
+use super::super::signed_in::assert_no_link;
+use super::super::support::{START, Service};
 use super::support::{browser, person, with_ada};
 
 const ISSUER: &str = "https://accounts.example.com";
@@ -210,4 +212,50 @@ async fn a_way_to_the_provider_is_good_for_ten_minutes_on_every_replica() {
     service.clock.advance(Duration::from_secs(1));
     let late = two.find_authentication(cookie.reveal()).await.unwrap();
     assert!(late.is_none());
+}
+
+#[tokio::test]
+async fn who_is_invited_joins_by_an_account_there_that_proves_the_email() {
+    let service = Service::new().await;
+    let app = switched_on(&service, true).await;
+    let team = service.team().await;
+    let invite = async |email: &str| {
+        let invited = app.invite(&Actor::Operator, team, email, Role::Viewer).await;
+        invited.unwrap().secret
+    };
+    let join = async |link: &Secret, claims| {
+        let cookie = app.join_by_provider(link, claims, browser("192.0.2.1")).await?;
+        look_up(&app, &cookie).await
+    };
+    let bo = invite("bo@example.com").await;
+    let unproven = Claims { email_verified: false, ..claims("1", Some("bo@example.com")) };
+    for other in [unproven, claims("1", None), claims("1", Some("ada@example.com"))] {
+        let refused = join(&bo, other).await.map(drop);
+        assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    }
+    let named = Claims { name: Some("Bo Bones".into()), ..claims("1", Some("Bo@example.com")) };
+    let joined = join(&bo, named.clone()).await.unwrap().user;
+    assert_eq!((&*joined.name, &*joined.email), ("Bo Bones", "bo@example.com"));
+    assert_eq!(app.list_identities(joined.id).await.unwrap()[0].subject, "1");
+    assert_no_link(join(&bo, named).await.map(drop));
+
+    // Whom the provider gives no name is called as the email begins.
+    let carl = invite("carl@example.com").await;
+    let joined = join(&carl, claims("2", Some("carl@example.com"))).await.unwrap().user;
+    assert_eq!(joined.name, "carl");
+}
+
+/// V11.
+#[tokio::test]
+async fn who_signs_in_by_the_provider_has_proven_it_when_the_provider_says() {
+    let service = Service::new().await;
+    let app = switched_on(&service, true).await;
+    let ada = signed_in(&app, "ada").await.user;
+    for ago in [60, 600].map(Duration::from_secs) {
+        let at = START.before(ago);
+        let claims = Claims { signed_in_at: Some(at), ..claims("ada", Some(&ada.email)) };
+        let cookie = app.sign_in_by_provider(claims, browser("192.0.2.1")).await;
+        let session = look_up(&app, &cookie.unwrap()).await.unwrap().session;
+        assert_eq!((session.created_at, session.signed_in_at), (START, at));
+    }
 }

@@ -103,6 +103,22 @@ async fn strangers_with_many_addresses_fill_no_more_rows_than_a_day_may_have() {
 }
 
 #[tokio::test]
+async fn the_right_password_is_none_where_a_day_has_no_room_either() {
+    let (service, ada) = with_ada().await;
+    let mut known = browser("192.0.3.1");
+    known.device = sign_in(&service, EMAIL, PASSWORD, known.clone()).await.unwrap().device;
+    for address in 0..=ROWS_PER_DAY {
+        refused(&service, &format!("192.0.2.{address}")).await;
+    }
+    sign_in(&service, EMAIL, PASSWORD, known).await.unwrap();
+    let all = service.app.list_all_refused_sign_ins(ada.user.id, 1000).await;
+    let all = all.unwrap();
+    assert_eq!(all.len() as i64, ROWS_PER_DAY + 1);
+    let others = all.last().unwrap();
+    assert_eq!((others.client_address.as_str(), others.count), ("", 1));
+}
+
+#[tokio::test]
 async fn refused_sign_ins_are_kept_for_four_hundred_days_and_end_with_their_user() {
     let (service, ada) = with_ada().await;
     let rows = async || {

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use invoicing::app::sign_in::SignIn;
 use invoicing::domain::Error;
 use invoicing::domain::secret::Secret;
+use invoicing::domain::ways_to_sign_in::SwitchedOn;
 
 use super::super::support::Service;
-use super::support::{EMAIL, PASSWORD, browser, look_up, set_up, sign_in, with_ada};
+use super::support::{EMAIL, PASSWORD, browser, look_up, person, set_up, sign_in, with_ada};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -119,6 +121,63 @@ async fn a_browser_that_has_signed_in_before_counts_by_itself_for_its_user_alone
     }
     let held = sign_in(&service, EMAIL, PASSWORD, with_cookie()).await;
     assert!(matches!(held, Err(Error::TooManyWrongPasswords(_))), "{held:?}");
+}
+
+/// P32: the right password takes off what it has been counted by, and nothing else.
+#[tokio::test]
+async fn the_right_password_leaves_the_counts_of_wrong_ones_as_they_are() {
+    let (service, _) = with_ada().await;
+    for address in ["192.0.2.7", "192.0.2.8", "192.0.2.9"] {
+        sign_in(&service, EMAIL, "wrong", browser(address)).await.unwrap_err();
+    }
+    let mut browser = browser("192.0.2.2");
+    for _ in 0..2 {
+        let cookies = sign_in(&service, EMAIL, PASSWORD, browser.clone()).await.unwrap();
+        let counts = [1, 3].map(|it| format!("wrong_password WHERE count = {it}"));
+        assert_eq!(counts.map(|it| service.database().rows(&it)), [3, 1]);
+        // The second time, it is known.
+        browser.device = cookies.device;
+    }
+}
+
+#[tokio::test]
+async fn a_password_that_is_changed_while_it_is_compared_signs_nobody_in() {
+    let (service, ada) = with_ada().await;
+    let change = async || {
+        // It is counted first, and what it is compared with is read before.
+        while service.database().rows("wrong_password") == 0 {
+            tokio::task::yield_now().await;
+        }
+        service.database().change("UPDATE password SET hash = 'another'");
+    };
+    let (signed_in, ()) = tokio::join!(
+        sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")),
+        change()
+    );
+    assert!(matches!(signed_in, Err(Error::WrongPassword)), "{signed_in:?}");
+    let (browsers, _) = service.app.list_devices(ada.user.id).await.unwrap();
+    assert_eq!(browsers.len(), 1);
+}
+
+#[tokio::test]
+async fn where_passwords_are_switched_off_none_is_taken_and_none_is_set() {
+    let (service, ada) = with_ada().await;
+    let link = service.app.create_reset_link(ada.user.id).await.unwrap().secret;
+    let off = SwitchedOn { password: false, ..service.app.switched_on().clone() };
+    let app = service.another().await.signing_in_by(off);
+    assert!(!app.switched_on().password);
+    let password = || Secret::from_text(PASSWORD);
+    let browser = || browser("192.0.2.1");
+    let attempt = SignIn { email: EMAIL.into(), password: password(), browser: browser() };
+    for refused in [
+        app.sign_in(attempt).await.map(drop),
+        app.confirm_by_password(&ada, password(), browser()).await.map(drop),
+        app.create_reset_link(ada.user.id).await.map(drop),
+        app.reset_password(&link, password(), browser()).await.map(drop),
+        app.change_password(person(&ada), &ada, password()).await.map(drop),
+    ] {
+        assert!(matches!(refused, Err(Error::PasswordsOff)), "{refused:?}");
+    }
 }
 
 #[tokio::test]

@@ -15,6 +15,9 @@ pub const RANDOM_DIGEST: &str = "sha256(gen_random_uuid()::text::bytea)";
 /// The id of a row's team, as text.
 pub const TEAM_ID: &str = "team_id::text";
 
+/// Has a schema said to be older than it is.
+pub const AGE_SCHEMA: &str = "UPDATE schema_version SET invoicing = 1";
+
 /// A database of a test's own.
 pub struct Database {
     url: String,

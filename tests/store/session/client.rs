@@ -144,6 +144,21 @@ async fn a_running_server_takes_no_session_that_the_command_has_yet_to_count() {
     assert_eq!(ended, 1);
 }
 
+/// More tokens than one step takes: the session stays until they are gone.
+#[tokio::test]
+async fn a_session_of_many_refreshes_goes_with_its_app() {
+    let mobile = Mobile::new().await;
+    let mut tokens = mobile.sign_in().await;
+    for _ in 0..501 {
+        tokens = mobile.refresh(&tokens.refresh_token).await.unwrap();
+    }
+    let (_, ended) = mobile.delete_oauth_client(&mobile.app_id()).await.unwrap();
+    assert_eq!(ended, 1);
+    for table in ["session", "access_token", "refresh_token"] {
+        assert_eq!(mobile.service.database().rows(table), 0, "{table}");
+    }
+}
+
 /// `INVOICING_SESSIONS` tries more than a thousand.
 #[tokio::test]
 async fn an_app_by_which_many_are_signed_in_ends_in_steps_that_others_do_not_wait_for() {

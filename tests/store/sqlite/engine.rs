@@ -15,6 +15,9 @@ pub const RANDOM_DIGEST: &str = "randomblob(32)";
 /// The id of a row's team, as text.
 pub const TEAM_ID: &str = "hex(team_id)";
 
+/// Has a schema said to be older than it is.
+pub const AGE_SCHEMA: &str = "PRAGMA user_version = 1";
+
 /// A database of a test's own.
 pub struct Database {
     folder: TempDir,
