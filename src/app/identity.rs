@@ -92,12 +92,12 @@ impl App {
                 }
                 sql.run(require_user(user_id)).await?;
                 // Again, now that nobody takes a way from this user or gives them one.
-                let (found, is_still_new) = find_user(sql, &claims, &on).await?;
-                if found != user_id || (is_still_new && !is_new) {
+                let found = find_user(sql, &claims, &on).await?;
+                if !is_still((user_id, is_new), found) {
                     return Err(Error::IdentityUnknown.into());
                 }
                 // Who comes back twice at once has linked it by the first.
-                if is_still_new {
+                if found.1 {
                     insert(sql, &made).await?;
                     sql.run(audit::insert(&linked)).await?;
                 }
@@ -275,6 +275,11 @@ async fn find_user(
     }
 }
 
+/// Whether it is still the same user, by what was found before and now: one that was known and is new has been unlinked.
+fn is_still((user_id, was_new): (UserId, bool), (found, is_new): (UserId, bool)) -> bool {
+    found == user_id && (was_new || !is_new)
+}
+
 async fn insert(sql: Sql<'_>, made: &Identity) -> Result<(), ScriptError> {
     match sql.run(identity::insert(made)).await? {
         0 => Err(Error::IdentityTaken.into()),
@@ -287,4 +292,24 @@ fn name(claims: &Claims, email: &str) -> String {
     let said = claims.name.as_deref().unwrap_or_default();
     let of_email = || email.split('@').next().unwrap_or(email).to_owned();
     typed_text("name", said).unwrap_or_else(|_| of_email())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_that_was_unlinked_or_given_to_another_meanwhile_finds_nobody() {
+        let [ada, ben] = [1, 2].map(|id| UserId(uuid::Uuid::from_u128(id)));
+        assert!(is_still((ada, false), (ada, false)));
+        assert!(is_still((ada, true), (ada, true)));
+        assert!(
+            is_still((ada, true), (ada, false)),
+            "linked by the first of two"
+        );
+        assert!(!is_still((ada, false), (ada, true)), "unlinked");
+        for (was_new, is_new) in [(false, false), (true, false), (true, true)] {
+            assert!(!is_still((ada, was_new), (ben, is_new)));
+        }
+    }
 }

@@ -141,6 +141,12 @@ mod tests {
     fn a_password_is_compared_in_normal_form_c() {
         assert_eq!(normalized("a\u{308}"), normalized("\u{e4}"));
         assert_eq!(normalized(&"x".repeat(9_000)).reveal().len(), LONGEST + 1);
+        // What is too long is seen to be, also where one code point was typed as four.
+        let of_four = "\u{3b1}\u{313}\u{300}\u{345}".repeat(LONGEST + 1);
+        assert_eq!(
+            normalized(&of_four),
+            normalized(&"\u{1f82}".repeat(LONGEST + 1))
+        );
     }
 
     #[test]
@@ -162,6 +168,8 @@ mod tests {
         ] {
             assert!(complaint(text).contains("easy to guess"), "{text}");
         }
+        // As much as is asked for, and no more.
+        new_password("mountain summer", &[]).unwrap();
     }
 
     #[test]

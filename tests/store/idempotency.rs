@@ -303,6 +303,23 @@ async fn a_clock_that_was_years_ahead_keeps_no_record_for_ever() {
     assert_eq!(records(), 0);
 }
 
+/// Days ahead may be those of the others, where it is this clock that is behind: their records keep their time.
+#[tokio::test]
+async fn a_record_that_is_some_days_ahead_is_good_for_as_long_as_it_says() {
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+    let service = Service::new().await;
+    let key = service.writer().await;
+    service.clock.set(START.after(30 * DAY));
+    let made = service.app.create_product(&key, plain("A"), post("ahead", "1"));
+    made.await.unwrap();
+    service.clock.set(START);
+    service.app.delete_expired().await.unwrap();
+    service.clock.set(START.after(30 * DAY + LIFETIME - Duration::from_millis(1)));
+    service.app.delete_expired().await.unwrap();
+    let again = service.app.create_product(&key, plain("A"), post("ahead", "1"));
+    assert!(again.await.unwrap().replayed);
+}
+
 /// A clock that was years behind leaves records that have expired when it is right again.
 #[tokio::test]
 async fn a_clock_that_was_years_behind_keeps_no_record_for_ever() {

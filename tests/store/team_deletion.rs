@@ -181,6 +181,27 @@ async fn a_deletion_that_was_interrupted_goes_on() {
     }
 }
 
+/// Between two steps, where more is left than one takes.
+#[tokio::test]
+async fn a_deletion_that_was_interrupted_behind_a_step_goes_on() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let (team, key) = whole_team(app, "Acme").await;
+    fill(&service, key.catalog(), 2_500).await;
+    let all = service.database().rows("product");
+    let first_step = async {
+        while service.database().rows("product") == all {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        done = app.delete_team(team.into(), "Acme") => drop(done.unwrap()),
+        () = first_step => {}
+    }
+    app.delete_expired().await.unwrap();
+    assert_eq!(service.database().rows("product"), 0);
+}
+
 /// A team is deleted, another one gets its name, and the same command is run again.
 #[tokio::test]
 async fn a_name_of_a_living_team_and_a_half_deleted_one_means_neither() {

@@ -150,3 +150,43 @@ impl Events<'_> {
         self.all.member(more, &self.has_more.into());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is told of so many rows, in pieces.
+    async fn told(rows: usize, row: fn(&()) -> Value) -> Vec<String> {
+        let (to, mut pieces) = mpsc::channel(1_000);
+        let mut all = Told::to(to);
+        let rows = vec![(); rows];
+        all.rows("rows", "more", &rows, row).await.unwrap();
+        all.end().await.unwrap();
+        let mut told = Vec::new();
+        pieces.recv_many(&mut told, 1_000).await;
+        told
+    }
+
+    #[tokio::test]
+    async fn all_pieces_but_the_last_are_large() {
+        let all = told(2_000, |()| "x".repeat(1_000).into()).await;
+        let large = 128 * 1024;
+        let (last, others) = all.split_last().unwrap();
+        assert_eq!(others.len(), 4, "of 500 rows each");
+        assert!(others.iter().all(|it| it.len() >= large));
+        assert!(last.len() < large);
+        // What is smaller is one.
+        assert_eq!(told(1_000, |()| "x".repeat(100).into()).await.len(), 1);
+        assert_eq!(told(500, |()| "x".repeat(100).into()).await.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn ten_thousand_rows_are_told_and_whether_there_are_more() {
+        for (rows, has_more) in [(10_000, false), (10_001, true)] {
+            let all = told(rows, |()| 1.into()).await.concat();
+            let all: Value = serde_json::from_str(&all).unwrap();
+            assert_eq!(all["rows"].as_array().unwrap().len(), 10_000);
+            assert_eq!(all["more"], has_more);
+        }
+    }
+}

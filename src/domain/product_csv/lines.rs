@@ -112,5 +112,8 @@ mod tests {
         let long = "x".repeat(10_000);
         let all = steps(&file(1_000, &long), |_| true);
         assert_eq!(all, [525, 475]);
+        // A step that has as many bytes as it may ends.
+        let kilobyte = "x".repeat(1023);
+        assert_eq!(steps(&file(5_121, &kilobyte), |_| true), [5_120, 1]);
     }
 }

@@ -3,6 +3,7 @@
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::catalog::{Catalog, Mode};
+use invoicing::domain::identity::Claims;
 use invoicing::domain::item::ItemId;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
@@ -14,7 +15,8 @@ use super::super::engine::RANDOM_ID;
 use super::super::signed_in::{actor, join};
 use super::super::support::{START, Service};
 use super::deactivation::{app_of, issue};
-use super::support::{browser, sign_in};
+use super::passkey::with_passkey;
+use super::support::{browser, person, sign_in};
 
 #[tokio::test]
 async fn of_any_number_of_events_all_are_told_and_ten_thousand_at_most() {
@@ -23,7 +25,7 @@ async fn of_any_number_of_events_all_are_told_and_ten_thousand_at_most() {
     let bo = join(&service.app, team, "bo@example.com", Role::Viewer).await;
     let its = "audit_event WHERE actor = (SELECT id FROM \"user\" WHERE email = 'bo@example.com')";
     // A part is 500.
-    for events in [499, 500, 501, 10_000, 10_001] {
+    for events in [499, 500, 501, 10_000, 10_001, 10_500] {
         while service.database().rows(its) < events {
             let missing = events - service.database().rows(its);
             service.database().change(&format!(
@@ -112,4 +114,29 @@ async fn the_audit_says_what_the_operator_is_told_of_whom() {
     let newest = app.list_audit_events(None, Part::one()).await.unwrap().remove(0);
     let said = (newest.action, newest.actor, newest.subject);
     assert_eq!(said, (Action::ExportUser, None, Some(bo.user_id.0)));
+}
+
+#[tokio::test]
+async fn ways_to_sign_in_are_told_without_their_keys() {
+    let (service, ada, _) = with_passkey().await;
+    let app = &service.app;
+    let claims = Claims {
+        issuer: "https://accounts.example.com".into(),
+        subject: "1".into(),
+        email: None,
+        email_verified: false,
+        name: None,
+        signed_in_at: None,
+    };
+    app.link_identity(person(&ada), claims).await.unwrap();
+    let told = app.export_user(ada.user.id).await.unwrap();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let names = |kind: &str| {
+        let first = told[kind][0].as_object().unwrap();
+        first.keys().cloned().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names("passkeys"), "id name host createdAt lastUsedAt");
+    assert_eq!(told["passkeys"][0]["host"], "invoices.example.com");
+    assert_eq!(names("identities"), "id issuer subject email createdAt");
+    assert_eq!(told["identities"][0]["subject"], "1");
 }

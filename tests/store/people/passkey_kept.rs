@@ -3,6 +3,7 @@
 
 use invoicing::domain::Error;
 use invoicing::domain::identity::Claims;
+use invoicing::domain::passkey::ceremony::Asked;
 use invoicing::domain::passkey::{PASSKEYS, RelyingParty};
 use invoicing::domain::secret::Secret;
 use invoicing::domain::ways_to_sign_in::{SwitchedOn, WaysToSignIn};
@@ -171,4 +172,60 @@ async fn passkeys_go_with_their_user_and_stay_after_a_reset() {
     app.delete_user(ada.user.id).await.unwrap();
     refused(enter(app, &passkey).await);
     assert!(app.list_passkeys(ada.user.id).await.unwrap().is_empty());
+}
+
+/// A page that is tried out on the machine itself.
+#[tokio::test]
+async fn a_passkey_of_a_page_at_a_port_is_good() {
+    let (service, ada) = with_ada().await;
+    let origin = "http://localhost:8080";
+    let app = another_at(&service, origin).await;
+    let asked = ask_to_add(&app, &ada).await;
+    let (passkey, credential) = Passkey::make(&asked.options, origin);
+    app.add_passkey(person(&ada), "Phone", &answer(&asked, credential)).await.unwrap();
+    enter(&app, &passkey).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_browser_learns_which_passkeys_there_are_and_how_each_is_reached() {
+    let (service, ada, passkey) = with_passkey().await;
+    let options = ask_to_add(&service.app, &ada).await.options;
+    let options: serde_json::Value = serde_json::from_str(&options).unwrap();
+    let known = options["publicKey"]["excludeCredentials"].as_array();
+    let known = known.or(options["excludeCredentials"].as_array()).unwrap();
+    assert_eq!(known.len(), 1);
+    assert_eq!(known[0]["transports"], serde_json::json!(["internal"]));
+    assert!(!passkey.id.is_empty());
+}
+
+/// Password managers answer what nobody has asked.
+#[tokio::test]
+async fn what_a_browser_adds_to_its_answer_harms_nobody() {
+    let (service, ada) = with_ada().await;
+    let app = &service.app;
+    let asked = ask_to_add(app, &ada).await;
+    let (passkey, credential) = Passkey::make(&asked.options, ORIGIN);
+    let (none, more) = (r#"Results":{}"#, r#"Results":{"credProps":{"rk":true}}"#);
+    assert!(credential.contains(none));
+    let made = answer(&asked, credential.replace(none, more));
+    app.add_passkey(person(&ada), "Phone", &made).await.unwrap();
+    enter(app, &passkey).await.unwrap();
+}
+
+#[tokio::test]
+async fn no_longer_answer_or_key_is_read_than_browsers_have() {
+    let (service, ada) = with_ada().await;
+    let app = &service.app;
+    let asked = ask_to_add(app, &ada).await;
+    let (passkey, _) = Passkey::make(&asked.options, ORIGIN);
+    let add = async |asked: &Asked, credential: String| {
+        app.add_passkey(person(&ada), "Phone", &answer(asked, credential)).await
+    };
+    // One of 4096 bits has 512 bytes.
+    for modulus in [1024, 592] {
+        refused(add(&asked, passkey.register_rsa(&asked.options, modulus)).await);
+    }
+    let padded = |length: usize| format!("{:length$}", passkey.register_rsa(&asked.options, 591));
+    refused(add(&asked, padded(32 * 1024 + 1)).await);
+    add(&asked, padded(32 * 1024)).await.unwrap();
 }

@@ -18,6 +18,9 @@ pub const TEAM_ID: &str = "team_id::text";
 /// Has a schema said to be older than it is.
 pub const AGE_SCHEMA: &str = "UPDATE schema_version SET invoicing = 1";
 
+/// The keys that sealed pairs are wrapped under: PostgreSQL has none.
+pub const PAIR_KEYS: &str = "(SELECT 1 WHERE false) AS none";
+
 /// A database of a test's own.
 pub struct Database {
     url: String,

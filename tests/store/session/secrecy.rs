@@ -1,5 +1,6 @@
 //! "Only hashes of tokens, codes and keys are stored."
 
+use super::super::engine::PAIR_KEYS;
 use super::*;
 
 /// S15, also while a grace runs: what a thief of the
@@ -94,6 +95,10 @@ async fn an_erased_pair_leaves_nothing_in_the_files() {
     for part in sealed.chunks_exact(8) {
         assert!(!mobile.service.database().keeps(part));
     }
+    // A key is for ten seconds.
+    mobile.pass(10);
+    mobile.erase_successors().await.unwrap();
+    assert_eq!(mobile.service.database().rows(PAIR_KEYS), 0);
 }
 
 /// S18, when the 30 seconds are over: and when the session does.

@@ -18,6 +18,9 @@ pub const TEAM_ID: &str = "hex(team_id)";
 /// Has a schema said to be older than it is.
 pub const AGE_SCHEMA: &str = "PRAGMA user_version = 1";
 
+/// The keys that sealed pairs are wrapped under.
+pub const PAIR_KEYS: &str = "grace_key";
+
 /// A database of a test's own.
 pub struct Database {
     folder: TempDir,

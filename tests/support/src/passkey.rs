@@ -43,29 +43,41 @@ impl Passkey {
             count: 0,
             is_verified: true,
         };
-        let answer = passkey.registered(&options);
+        let answer = passkey.registered(&options, &passkey.cose_key());
         (passkey, answer)
     }
 
     /// The same, once more: what the browser answers to options that ask for a new passkey.
     pub fn register(&self, options: &str) -> String {
-        self.registered(&parse(options))
+        self.registered(&parse(options), &self.cose_key())
     }
 
-    fn registered(&self, options: &Value) -> String {
+    /// The same for a key of RSA, with a modulus of so many bytes, by which nothing is ever signed.
+    pub fn register_rsa(&self, options: &str, modulus: u16) -> String {
+        // RFC 8230, 4: RS256, n and e.
+        let key = [
+            &b"\xa4\x01\x03\x03\x39\x01\x00\x20\x59"[..],
+            &modulus.to_be_bytes(),
+            &vec![0xff; usize::from(modulus)],
+            b"\x21\x43\x01\x00\x01",
+        ];
+        self.registered(&parse(options), &key.concat())
+    }
+
+    fn registered(&self, options: &Value, key: &[u8]) -> String {
         let length = u16::try_from(self.id.len()).expect("it is short");
-        let attested = [
-            &[0; 16][..],
-            &length.to_be_bytes(),
-            &self.id,
-            &self.cose_key(),
-        ]
-        .concat();
+        let attested = [&[0; 16][..], &length.to_be_bytes(), &self.id, key].concat();
         let data = self.authenticator_data(ATTESTED, &attested);
-        let length = u8::try_from(data.len()).expect("it is short");
-        // A map of three: no attestation.
-        let mut object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58".to_vec();
-        object.push(length);
+        let length = u16::try_from(data.len()).expect("it is short");
+        // A map of three: no attestation. A length that takes one byte is written in one.
+        let mut object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData".to_vec();
+        match u8::try_from(length) {
+            Ok(length) => object.extend([0x58, length]),
+            Err(_) => {
+                object.push(0x59);
+                object.extend(length.to_be_bytes());
+            }
+        }
         object.extend(&data);
         let client_data = self.client_data("webauthn.create", options);
         self.credential(&json!({
