@@ -22,6 +22,7 @@ macro_rules! every_test {
         suite! {
             api_key "../api_key.rs"
             clock "../clock.rs"
+            copy "../copy.rs"
             health "../health.rs"
             idempotency "../idempotency.rs"
             invitation "../invitation.rs"

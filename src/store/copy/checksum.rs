@@ -102,6 +102,28 @@ mod tests {
     }
 
     #[test]
+    fn tables_count_by_their_names_and_checksums_and_texts_by_their_bytes() {
+        let (one, two) = (of(&[Value::Null]), of(&[Value::Boolean(true)]));
+        let all = [("a", &one), ("b", &one), ("a", &two)].map(|(name, checksum)| {
+            let mut hasher = Hasher::new();
+            hasher.table(name, checksum);
+            hasher.finish()
+        });
+        assert!(all[0] != all[1] && all[0] != all[2] && all[1] != all[2]);
+        let of_text = |text: &str| {
+            let mut hasher = Hasher::new();
+            hasher.text(text);
+            hasher.finish()
+        };
+        assert_ne!(of_text("a"), of_text("b"));
+    }
+
+    #[test]
+    fn a_checksum_is_shown_in_hexadecimal() {
+        assert_eq!(Checksum(vec![0x01, 0xab, 0x00]).to_string(), "01ab00");
+    }
+
+    #[test]
     fn decimals_count_by_value() {
         let decimal = |literal: &str| of(&[Value::Decimal(literal.parse().unwrap())]);
         assert_eq!(decimal("1e3"), decimal("1000"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use invoicing::store::{Store, open};
+use invoicing::store::{Address, Store, open};
 use test_support::postgres::{ask, dump, shared};
 
 use super::partitioned;
@@ -37,7 +37,12 @@ impl Database {
 
     /// Opens the store on it, as every process does.
     pub async fn open(&self) -> Arc<Store> {
-        open(&self.url.parse().unwrap()).await.unwrap()
+        open(&self.address()).await.unwrap()
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> Address {
+        self.url.parse().unwrap()
     }
 
     /// Where it is.

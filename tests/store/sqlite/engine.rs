@@ -35,7 +35,12 @@ impl Database {
 
     /// Opens the store on it, as every process does.
     pub async fn open(&self) -> Arc<Store> {
-        open(&Address::sqlite(self.path())).await.unwrap()
+        open(&self.address()).await.unwrap()
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> Address {
+        Address::sqlite(self.path())
     }
 
     /// How many rows a table has; a condition may follow its name.
