@@ -200,12 +200,17 @@ async fn a_browser_learns_which_passkeys_there_are_and_how_each_is_reached() {
 
 /// Password managers answer what nobody has asked.
 #[tokio::test]
-async fn what_a_browser_adds_to_its_answer_harms_nobody() {
+async fn what_a_browser_or_a_device_adds_to_its_answer_harms_nobody() {
     let (service, ada) = with_ada().await;
     let app = &service.app;
     let asked = ask_to_add(app, &ada).await;
-    let (passkey, credential) = Passkey::make(&asked.options, ORIGIN);
-    let (none, more) = (r#"Results":{}"#, r#"Results":{"credProps":{"rk":true}}"#);
+    let (mut passkey, _) = Passkey::make(&asked.options, ORIGIN);
+    passkey.tells_secret = true;
+    let (none, more) = (
+        r#"Results":{}"#,
+        r#"Results":{"credProps":{"rk":true},"prf":{"enabled":true}}"#,
+    );
+    let credential = passkey.register(&asked.options);
     assert!(credential.contains(none));
     let made = answer(&asked, credential.replace(none, more));
     app.add_passkey(person(&ada), "Phone", &made).await.unwrap();

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 const USER_PRESENT: u8 = 1;
 const USER_VERIFIED: u8 = 1 << 2;
 const ATTESTED: u8 = 1 << 6;
+const EXTENDED: u8 = 1 << 7;
 
 /// A passkey; what it says of itself may be changed.
 pub struct Passkey {
@@ -27,6 +28,8 @@ pub struct Passkey {
     pub count: u32,
     /// Whether it makes sure who holds it.
     pub is_verified: bool,
+    /// Whether it adds, unasked, what it knows of a secret besides its key (CTAP 2.2, `hmac-secret`).
+    pub tells_secret: bool,
 }
 
 impl Passkey {
@@ -42,6 +45,7 @@ impl Passkey {
             origin: origin.to_owned(),
             count: 0,
             is_verified: true,
+            tells_secret: false,
         };
         let answer = passkey.registered(&options, &passkey.cose_key());
         (passkey, answer)
@@ -67,7 +71,7 @@ impl Passkey {
     fn registered(&self, options: &Value, key: &[u8]) -> String {
         let length = u16::try_from(self.id.len()).expect("it is short");
         let attested = [&[0; 16][..], &length.to_be_bytes(), &self.id, key].concat();
-        let data = self.authenticator_data(ATTESTED, &attested);
+        let data = self.authenticator_data(ATTESTED, &attested, b"\xf5");
         let length = u16::try_from(data.len()).expect("it is short");
         // A map of three: no attestation. A length that takes one byte is written in one.
         let mut object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData".to_vec();
@@ -90,7 +94,8 @@ impl Passkey {
     /// What the browser answers to options that ask for a signature.
     pub fn sign(&self, options: &str) -> String {
         let client_data = self.client_data("webauthn.get", &parse(options));
-        let data = self.authenticator_data(0, &[]);
+        let secret = [&b"\x58\x30"[..], &[7; 48]].concat();
+        let data = self.authenticator_data(0, &[], &secret);
         let signed = [&data, digest(&SHA256, client_data.as_bytes()).as_ref()].concat();
         let signature = self.key.sign(&SystemRandom::new(), &signed);
         self.credential(&json!({
@@ -116,11 +121,16 @@ impl Passkey {
             .to_string()
     }
 
-    fn authenticator_data(&self, flags: u8, attested: &[u8]) -> Vec<u8> {
+    fn authenticator_data(&self, flags: u8, attested: &[u8], secret: &[u8]) -> Vec<u8> {
         let verified = if self.is_verified { USER_VERIFIED } else { 0 };
-        let flags = [USER_PRESENT | verified | flags];
+        let (extended, extensions) = match self.tells_secret {
+            true => (EXTENDED, [b"\xa1\x6bhmac-secret", secret].concat()),
+            false => (0, Vec::new()),
+        };
+        let flags = [USER_PRESENT | verified | extended | flags];
         let host = digest(&SHA256, self.rp_id.as_bytes());
-        [host.as_ref(), &flags, &self.count.to_be_bytes(), attested].concat()
+        let count = self.count.to_be_bytes();
+        [host.as_ref(), &flags, &count, attested, &extensions].concat()
     }
 
     /// RFC 9053, 7.1.1: ES256 on P-256, x and y.
