@@ -40,7 +40,8 @@ impl App {
         let event = event.to(user_id.0);
         self.store
             .write(user_id, async move |sql| {
-                sql.run(require_person(&person)).await?;
+                sql.run((user::lock(user_id), require_person(&person)))
+                    .await?;
                 // What stays as it is, is told of by nobody.
                 if sql.run(user::set_name(user_id, &name)).await? > 0 {
                     sql.run(audit::insert(&event)).await?;

@@ -132,7 +132,8 @@ impl App {
         let event = event.to(user_id.0);
         self.store
             .write(user_id, async move |sql| {
-                sql.run(require_person(&person)).await?;
+                sql.run((user::lock(user_id), require_person(&person)))
+                    .await?;
                 // First, so that no code that is being exchanged begins a session behind this.
                 sql.run(auth_code::delete_unused(user_id)).await?;
                 if end_app_sessions(sql, user_id, now).await? {
@@ -155,7 +156,8 @@ impl App {
         let [browsers, apps] = events.map(|action| self.event(&actor, action).to(user_id.0));
         self.store
             .write(user_id, async move |sql| {
-                sql.run(require_person(&person)).await?;
+                sql.run((user::lock(user_id), require_person(&person)))
+                    .await?;
                 end_other_browsers(sql, &person, &browsers).await?;
                 // First, so that no code that is being exchanged begins a session behind this.
                 sql.run(auth_code::delete_unused(user_id)).await?;
@@ -168,7 +170,7 @@ impl App {
     }
 }
 
-/// Ends the sessions of all other browsers of a person; `event` tells of it, if there was one.
+/// Ends the sessions of all other browsers of a person, who is locked; `event` tells of it, if there was one.
 pub(super) async fn end_other_browsers(
     sql: Sql<'_>,
     person: &Person,
@@ -180,7 +182,7 @@ pub(super) async fn end_other_browsers(
     Ok(())
 }
 
-/// Ends the sessions of all browsers of a user, but not the one that is to stay, if one is; says whether there was one. As to a
+/// Ends the sessions of all browsers of a user, who is locked, but not the one that is to stay, if one is; says whether there was one. As to a
 /// million of them, as [`end_app_sessions`]; those before the next generation are deleted.
 pub(super) async fn end_browsers(
     sql: Sql<'_>,
@@ -191,15 +193,24 @@ pub(super) async fn end_browsers(
     let ended = sql.run(others).await?;
     if ended == u64::from(STEP) {
         sql.run(user::begin_browser_generation(user_id)).await?;
-        sql.run(stays.map(browser_session::keep)).await?;
+        if let Some(stays) = stays {
+            sql.run(browser_session::keep(stays).rule(kept)).await?;
+        }
     }
     Ok(ended > 0)
+}
+
+fn kept(found: u64) -> Result<(), Error> {
+    match found {
+        0 => Err(Error::InvalidToken),
+        _ => Ok(()),
+    }
 }
 
 /// As many browsers, and as many apps, of a user are listed, the newest.
 const DEVICES: u32 = 500;
 
-/// Ends the sessions of all apps of a user; says whether there was one. A thief may have begun a million, and whoever sets a new
+/// Ends the sessions of all apps of a user, who is locked; says whether there was one. A thief may have begun a million, and whoever sets a new
 /// password has to be rid of all of them at once, without anybody waiting for it: beyond a few hundred, the user begins another
 /// generation of sessions, and the background task marks those before it as ended (`session_end`).
 pub(super) async fn end_app_sessions(
@@ -215,7 +226,8 @@ pub(super) async fn end_app_sessions(
     Ok(ended > 0)
 }
 
-/// Refuses a person who is signed in no longer, and keeps the session from ending until the end of the transaction.
+/// Refuses a person who is signed in no longer, and keeps the session from ending until the end of the transaction. A script that
+/// changes the row of the user locks that first: two of them would otherwise wait for each other.
 pub(super) fn require_person(person: &Person) -> impl Batch<Out = ()> + use<> {
     require_signed_in(person.user_id, person.session_id)
 }
@@ -225,10 +237,11 @@ pub(super) fn require_signed_in(
     user_id: UserId,
     session_id: BrowserSessionId,
 ) -> impl Batch<Out = ()> {
-    browser_session::hold(session_id).rule(move |session| {
+    let session = browser_session::hold(session_id).rule(move |session| {
         let session = session.filter(|it| it.user_id == user_id);
         session.map(drop).ok_or(Error::InvalidToken)
-    })
+    });
+    (user::share(user_id), session).rule(|(_, session)| Ok(session))
 }
 
 /// Gives a session another cookie, as its user has proven again who they are.
@@ -237,8 +250,5 @@ pub(super) fn confirm_session(
     cookie: &Digest,
     now: Timestamp,
 ) -> impl Batch<Out = ()> {
-    browser_session::confirm(id, cookie, now).rule(|found| match found {
-        0 => Err(Error::InvalidToken),
-        _ => Ok(()),
-    })
+    browser_session::confirm(id, cookie, now).rule(kept)
 }

@@ -93,6 +93,8 @@ impl App {
         let event = begin.event_of(Action::ResetPassword, self.ids.next(now));
         self.store
             .write(Holder::Strangers, async move |sql| {
+                // First, as whoever else ends the sessions.
+                sql.run(user::lock(user_id)).await?;
                 let spent = one_time_link::spend(&digest, Purpose::Reset, now);
                 let spent = sql.run(spent).await?.ok_or(Error::LinkNotValid)?;
                 if spent.user_id != Some(user_id) {
@@ -135,7 +137,8 @@ impl App {
         let ended = self.event(&actor, Action::EndBrowserSession).to(user_id.0);
         self.store
             .write(user_id, async move |sql| {
-                sql.run(require_person(&person)).await?;
+                sql.run((user::lock(user_id), require_person(&person)))
+                    .await?;
                 sql.run(password::set(user_id, &hash, now)).await?;
                 end_other_browsers(sql, &person, &ended).await?;
                 sql.run(audit::insert(&event)).await.map(drop)

@@ -117,11 +117,11 @@ pub fn delete_some_others(
     .with(values![user_id, stays, limit])
 }
 
-/// Takes a session into the generation that its user has begun.
-pub fn keep(id: BrowserSessionId) -> impl Batch {
+/// Takes a session of the generation before into the one that its user has begun. Says how many there were.
+pub fn keep(id: BrowserSessionId) -> impl Batch<Out = u64> {
     sql!(
-        "UPDATE browser_session SET generation = \
-             (SELECT browser_generation FROM \"user\" WHERE \"user\".id = user_id) WHERE id = $1"
+        "UPDATE browser_session SET generation = generation + 1 WHERE id = $1 AND generation + 1 = \
+             (SELECT browser_generation FROM \"user\" WHERE \"user\".id = user_id)"
     )
     .with(values![id])
 }

@@ -106,6 +106,16 @@ pub fn is_active(id: UserId) -> impl Batch<Out = bool> {
         .exists()
 }
 
+/// Lets nobody end all sessions of a user before the end of the transaction, for which a script [locks](lock) the user. In
+/// PostgreSQL alone, in front of what looks at a session: that has to see what was committed while this was waited for.
+pub fn share(id: UserId) -> impl Batch {
+    lock!(
+        one: ["SELECT 1 FROM \"user\" WHERE id = $1 FOR SHARE"],
+        many(1): ["SELECT id FROM \"user\" WHERE id = ANY($1) ORDER BY id FOR SHARE"],
+    )
+    .with(values![id])
+}
+
 /// Locks a user, for whom nobody adds anything before the end of the transaction.
 pub fn lock(id: UserId) -> impl Batch {
     lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR NO KEY UPDATE").with(values![id])

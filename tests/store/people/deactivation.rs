@@ -8,7 +8,7 @@ use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::auth_code::{CodeChallenge, IssuedAuthCode};
-use invoicing::domain::authorization::{AuthorizationParameters, Ruling};
+use invoicing::domain::authorization::{AuthorizationParameters, AuthorizationRequest, Ruling};
 use invoicing::domain::id::{TeamId, UserId};
 use invoicing::domain::identity::Claims;
 use invoicing::domain::list::Part;
@@ -282,21 +282,27 @@ async fn where_it_is_interrupted_sessions_let_nobody_in_and_do_not_come_back_eit
     assert_eq!(service.database().rows("session"), 0);
 }
 
-/// Whoever has asked before is not let in after.
-#[tokio::test]
-async fn an_app_that_asks_on_their_word_gets_no_code() {
-    let (service, ada) = with_ada().await;
-    let app = &service.app;
+/// What an app asks of a user who has yet to approve it.
+pub async fn asked_by_app(app: &App, user_id: UserId) -> AuthorizationRequest {
     client(app).await;
     let query = format!(
         "response_type=code&client_id=app&redirect_uri={URI}&code_challenge_method=S256\
          &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     );
     let asked = AuthorizationParameters::parse(&query);
-    let ruling = app.check_authorization_request(Some(ada.user.id), asked).await;
-    let Ruling::Ask(request, _) = ruling.unwrap() else {
-        panic!("the request is good");
-    };
+    let ruling = app.check_authorization_request(Some(user_id), asked).await;
+    match ruling.unwrap() {
+        Ruling::Ask(request, _) => *request,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whoever has asked before is not let in after.
+#[tokio::test]
+async fn an_app_that_asks_on_their_word_gets_no_code() {
+    let (service, ada) = with_ada().await;
+    let app = &service.app;
+    let request = asked_by_app(app, ada.user.id).await;
     interrupted(&service, ada.user.id).await;
     not_signed_in(app.approve_authorization(person(&ada), &request).await);
 }

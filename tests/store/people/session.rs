@@ -1,5 +1,6 @@
 //! For how long a browser is signed in.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing::app::sign_in::Cookies;
@@ -14,7 +15,8 @@ use invoicing::domain::member::Role;
 use invoicing::domain::secret::Secret;
 
 use super::super::engine::{RANDOM_DIGEST, RANDOM_EARLY_ID, RANDOM_ID};
-use super::deactivation::app_of;
+use super::super::support::Service;
+use super::deactivation::{app_of, asked_by_app};
 use super::support::{EMAIL, PASSWORD, browser, look_up, person, sign_in, with_ada};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -148,18 +150,12 @@ async fn any_number_of_browsers_is_signed_out_at_once_but_for_the_own_one() {
     };
     let first = enter().await;
     let database = service.database();
-    let columns = "user_id, created_at, signed_in_at, last_used_at";
-    for _ in 0..10 {
-        database.change(&format!(
-            "INSERT INTO browser_session (id, digest, {columns}) \
-             SELECT {RANDOM_EARLY_ID}, {RANDOM_DIGEST}, {columns} FROM browser_session"
-        ));
-    }
+    pile_up_browsers(&service);
     let (own, last) = (enter().await, enter().await);
     let person = person(&look_up(&service, &own).await.unwrap());
     app.end_other_sessions(person.clone()).await.unwrap();
     let left = database.rows("browser_session");
-    assert!(left > 1_000, "{left} rows: the others went at once");
+    assert!(left > 600, "{left} rows: the others went at once");
     assert_eq!(
         (alive(&first).await, alive(&own).await, alive(&last).await),
         (false, true, false)
@@ -174,6 +170,75 @@ async fn any_number_of_browsers_is_signed_out_at_once_but_for_the_own_one() {
     app.end_other_sessions(person).await.unwrap();
     assert_eq!((alive(&own).await, alive(&next).await), (true, false));
     assert_eq!(listed().await, 1);
+}
+
+/// More browsers of everybody who has one than are signed out row by row.
+fn pile_up_browsers(service: &Service) {
+    let columns = "user_id, created_at, signed_in_at, last_used_at";
+    while service.database().rows("browser_session") < 1_200 {
+        service.database().change(&format!(
+            "INSERT INTO browser_session (id, digest, {columns}) \
+             SELECT {RANDOM_EARLY_ID}, {RANDOM_DIGEST}, {columns} FROM browser_session"
+        ));
+    }
+}
+
+/// W41: whoever acts in a session while it ends does so before, or not at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_is_done_in_a_browser_behind_the_end_of_its_session() {
+    let (service, ada) = with_ada().await;
+    let request = Arc::new(asked_by_app(&service.app, ada.user.id).await);
+    let enter = async || {
+        let cookies = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
+        person(&look_up(&service, &cookies.unwrap()).await.unwrap())
+    };
+    for round in 0..8 {
+        let (thief, own) = (enter().await, enter().await);
+        pile_up_browsers(&service);
+        let busy = (0..4).map(|_| {
+            let (app, thief) = (Arc::clone(&service.app), thief.clone());
+            let request = Arc::clone(&request);
+            tokio::spawn(async move {
+                while app.approve_authorization(thief.clone(), &request).await.is_ok() {}
+            })
+        });
+        let busy: Vec<_> = busy.collect();
+        service.app.end_other_sessions(own).await.unwrap();
+        for busy in busy {
+            busy.await.unwrap();
+        }
+        let codes = service.database().rows("auth_code");
+        assert_eq!(codes, 0, "codes were issued behind the end, in round {round}");
+    }
+}
+
+/// Of two who sign everybody else out at once, the one who comes later is signed out, and does nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_two_who_sign_everybody_else_out_one_stays() {
+    let (service, ada) = with_ada().await;
+    let enter = async || {
+        let cookies = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
+        person(&look_up(&service, &cookies.unwrap()).await.unwrap())
+    };
+    for round in 0..5 {
+        let people = [enter().await, enter().await];
+        pile_up_browsers(&service);
+        pile_up_browsers(&service);
+        let ending = people.clone().map(|person| {
+            let app = Arc::clone(&service.app);
+            tokio::spawn(async move { app.end_other_sessions(person).await.is_ok() })
+        });
+        let mut stays = Vec::new();
+        for (person, ending) in people.iter().zip(ending) {
+            if ending.await.unwrap() {
+                stays.push(person.session_id);
+            }
+        }
+        assert_eq!(stays.len(), 1, "in round {round}");
+        let (listed, _) = service.app.list_devices(ada.user.id).await.unwrap();
+        let listed: Vec<_> = listed.iter().map(|it| it.id).collect();
+        assert_eq!(listed, stays, "in round {round}");
+    }
 }
 
 #[tokio::test]
