@@ -15,6 +15,9 @@ pub(super) const RATE_LIMIT_HEADERS: [HeaderName; 2] = [
 pub(super) fn rate_limit_headers(verdict: &Verdict) -> HeaderMap {
     // It has no control characters: names of ours, digits and punctuation.
     let value = |text: String| HeaderValue::try_from(text).expect("the text is a value");
-    let values = [verdict.policy(), verdict.state()].map(value);
-    RATE_LIMIT_HEADERS.into_iter().zip(values).collect()
+    let [policy, state] = RATE_LIMIT_HEADERS;
+    let mut headers = HeaderMap::with_capacity(2);
+    headers.insert(policy, value(verdict.policy()));
+    headers.insert(state, value(verdict.state()));
+    headers
 }

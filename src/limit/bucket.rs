@@ -86,10 +86,17 @@ impl Verdict {
     }
 }
 
-/// An item of a header, with two parameters. Every answer has two items, for which `format!` would take twice as long.
+/// An item of a header, with two parameters. Every answer has two items, for which `format!` would take four times as long.
 fn item(one: &str, its: u64, other: &str, others: u64) -> String {
-    let (its, others) = (its.to_string(), others.to_string());
-    ["\"default\";", one, "=", &its, ";", other, "=", &others].concat()
+    // As long as it gets with numbers of ten digits.
+    let mut item = String::with_capacity(40);
+    for (before, parameter, value) in [("\"default\";", one, its), (";", other, others)] {
+        item.push_str(before);
+        item.push_str(parameter);
+        item.push('=');
+        item.push_str(itoa::Buffer::new().format(value));
+    }
+    item
 }
 
 /// Rounded up: a client that waits as long as it is told must not be early.

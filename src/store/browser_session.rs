@@ -132,7 +132,7 @@ pub fn delete_ended(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
         "DELETE FROM browser_session WHERE id IN ( \
              SELECT id FROM browser_session WHERE user_id = $1 AND \
                  generation < (SELECT browser_generation FROM \"user\" WHERE \"user\".id = $1) \
-             ORDER BY id LIMIT $2 FOR UPDATE)"
+             ORDER BY generation, id LIMIT $2 FOR UPDATE)"
     )
     .with(values![user_id, limit])
 }

@@ -112,13 +112,14 @@ pub fn end_some_of_user(user_id: UserId, now: Timestamp, limit: u32) -> impl Bat
     .with(values![user_id, now, limit])
 }
 
-/// Marks at most `limit` sessions as ended that their user has ended by beginning another generation; says how many.
+/// Marks at most `limit` sessions as ended that their user has ended by beginning another generation; says how many. In the order
+/// of the index: in any other, each step would read what those before it have marked.
 pub fn mark_ended(user_id: UserId, now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "UPDATE session SET ended_at = $2 WHERE id IN ( \
              SELECT id FROM session WHERE user_id = $1 AND ended_at IS NULL AND \
                  generation < (SELECT session_generation FROM \"user\" WHERE \"user\".id = $1) \
-             ORDER BY id LIMIT $3 FOR UPDATE)"
+             ORDER BY generation, id LIMIT $3 FOR UPDATE)"
     )
     .with(values![user_id, now, limit])
 }
