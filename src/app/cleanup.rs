@@ -4,8 +4,8 @@
 //! Nothing depends on it being done in time. What has expired counts as absent from that moment on,
 //! whether or not its row is still there.
 //!
-//! A deletion goes in bounded steps, each a change of its own: it takes its turn among the requests and
-//! never holds them up for longer than any other change.
+//! A deletion goes in bounded steps, each a change of its own: it takes its turn among the requests, and between two of them the
+//! others have as much time as the step took (`emptying`, step 2).
 
 use std::time::Duration;
 
@@ -86,18 +86,18 @@ impl App {
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
         let records = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, STEP).await;
-        while self.deleted(self.store.write(Holder::Service, records).await?) == STEP {}
+        while self.deleted(self.take_step(records).await?) == STEP {}
         self.sweep_ended_sessions().await?;
         let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
-        while self.deleted(self.store.write(Holder::Service, sessions).await?) == STEP {}
+        while self.deleted(self.take_step(sessions).await?) == STEP {}
         let of_people = async move |sql: Sql<'_>| delete_expired_of_people(sql, now).await;
-        while self.deleted(self.store.write(Holder::Service, of_people).await?) == STEP {}
+        while self.deleted(self.take_step(of_people).await?) == STEP {}
         let expired = now.before(KEPT_FOR);
         let imports = async move |sql: Sql<'_>| {
             let deleted = sql.run(product_import::delete_expired(expired, IMPORTS));
             Ok(deleted.await? as u32) // at most `IMPORTS`
         };
-        while self.deleted(self.store.write(Holder::Service, imports).await?) == IMPORTS {}
+        while self.deleted(self.take_step(imports).await?) == IMPORTS {}
         self.go_on_deleting_oauth_clients().await?;
         self.empty_all().await
     }

@@ -17,16 +17,24 @@ use tokio_rustls::client::TlsStream;
 /// certificates of STARTTLS.
 const ANSWER: usize = 16 * 1024;
 
-/// A stream that is broken once more than [`ANSWER`] has come before something is written.
+/// Lines of that. An answer has some twenty; of what is encrypted, every 256th byte looks like the end of one.
+const LINES: usize = 128;
+
+/// A stream that is broken once more than [`ANSWER`], or than [`LINES`], has come before something is written.
 #[derive(Debug)]
 pub(super) struct Bounded<S> {
     stream: S,
     came: usize,
+    lines: usize,
 }
 
 impl<S> Bounded<S> {
     pub(super) fn new(stream: S) -> Bounded<S> {
-        Bounded { stream, came: 0 }
+        Bounded {
+            stream,
+            came: 0,
+            lines: 0,
+        }
     }
 }
 
@@ -36,13 +44,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Bounded<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.came > ANSWER {
+        if self.came > ANSWER || self.lines > LINES {
             let why = "the mail server says more than an answer may have";
             return Poll::Ready(Err(io::Error::other(why)));
         }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        self.came += buffer.filled().len() - before;
+        let came = &buffer.filled()[before..];
+        self.came += came.len();
+        self.lines += came.iter().filter(|byte| **byte == b'\n').count();
         read
     }
 }
@@ -53,7 +63,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Bounded<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.came = 0;
+        (self.came, self.lines) = (0, 0);
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -97,10 +107,29 @@ mod tests {
         theirs.write_all(&[0; ANSWER + 2]).await.unwrap();
         ours.read_exact(&mut answer).await.unwrap();
         ours.read_u8().await.unwrap();
-        let refused = ours.read_u8().await.unwrap_err();
-        assert!(
-            refused.to_string().contains("more than an answer"),
-            "{refused}"
-        );
+        is_refused(ours).await;
+    }
+
+    #[tokio::test]
+    async fn an_answer_has_so_many_lines_at_most() {
+        let (ours, mut theirs) = duplex(64 * 1024);
+        let mut ours = Bounded::new(ours);
+        let mut line = [0; 2];
+        for _ in 0..LINES {
+            theirs.write_all(b"x\n").await.unwrap();
+            ours.read_exact(&mut line).await.unwrap();
+        }
+        ours.write_all(b"NOOP").await.unwrap();
+        for _ in 0..=LINES {
+            theirs.write_all(b"x\n").await.unwrap();
+            ours.read_exact(&mut line).await.unwrap();
+        }
+        theirs.write_all(b"x").await.unwrap();
+        is_refused(ours).await;
+    }
+
+    async fn is_refused(mut ours: Bounded<tokio::io::DuplexStream>) {
+        let refused = ours.read_u8().await.unwrap_err().to_string();
+        assert!(refused.contains("more than an answer"), "{refused}");
     }
 }

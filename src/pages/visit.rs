@@ -250,8 +250,21 @@ pub(super) fn way_back(text: &str) -> Option<&str> {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\' && byte != b'#';
     let parsed = || text.parse::<http::Uri>().ok();
     let fits = text.len() <= LENGTH && text.bytes().all(is_plain);
-    let stays = |uri: http::Uri| uri.authority().is_none() && !leads_on(uri.path());
+    let stays = |uri: http::Uri| {
+        let path = uri.path();
+        uri.authority().is_none() && !has_dots(path) && !leads_on(path)
+    };
     (is_path && fits && parsed().is_some_and(stays)).then_some(text)
+}
+
+/// Whether a browser would go to another path, since it takes `.` and `..` away before it asks, however they are written
+/// (URL Standard, 4.4, "path state").
+fn has_dots(path: &str) -> bool {
+    let is_dots = |segment: &str| {
+        let segment = segment.to_ascii_lowercase().replace("%2e", ".");
+        segment == "." || segment == ".."
+    };
+    path.split('/').any(is_dots)
 }
 
 /// Whether it is a page that leads to the provider, or back from there. A path that is written in another way is none.
@@ -325,7 +338,12 @@ mod tests {
 
     #[test]
     fn a_way_back_is_a_path_of_this_server() {
-        for text in ["/", "/a/b?c=d&e=%2F", "/a?next=https://b.example"] {
+        for text in [
+            "/",
+            "/a/b?c=d&e=%2F",
+            "/a?next=https://b.example",
+            "/a.b/..c/...?d=/../e",
+        ] {
             assert_eq!(way_back(text), Some(text));
         }
         for text in [
@@ -342,6 +360,12 @@ mod tests {
             "/a#b",
             "/account/link",
             "/account/link?x",
+            "/x/../account/link",
+            "/./account/link",
+            "/%2e%2E/account/link",
+            "/x/.%2e/account/link",
+            "/account/link/.",
+            "/confirm/./provider",
             "/confirm/provider?next=/account",
             "/sign-in/provider",
             "/sign-in/callback?state=a",
