@@ -115,8 +115,7 @@ impl IdSource {
     /// The next id: greater than every id that this source gave before.
     pub fn next<Id: From<Uuid>>(&self, now: Timestamp) -> Id {
         let chance = u128::from_be_bytes(random()) >> (128 - CHANCE_BITS);
-        // A clock before 1970 counts as 1970; past the year 10889 the time wraps.
-        let millis = u128::from(now.as_millis().max(0) as u64) & ((1 << 48) - 1);
+        let millis = millis(now);
 
         // The state is one number, whole after every statement, so a poisoned lock holds a good one.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,6 +127,16 @@ impl IdSource {
         };
         Id::from(uuid_v7(*last))
     }
+}
+
+/// No id that is made at `time` or later is before this one: where a list by id ends that goes back to a time.
+pub fn first_at<Id: From<Uuid>>(time: Timestamp) -> Id {
+    Id::from(uuid_v7(millis(time) << CHANCE_BITS))
+}
+
+/// A clock before 1970 counts as 1970; past the year 10889 the time wraps.
+fn millis(time: Timestamp) -> u128 {
+    u128::from(time.as_millis().max(0) as u64) & ((1 << 48) - 1)
 }
 
 /// Spreads 122 bits around the version (7) and the variant (binary 10).
@@ -152,6 +161,15 @@ mod tests {
         assert_eq!(id.0.get_version_num(), 7);
         assert_eq!(id.0.get_variant(), uuid::Variant::RFC4122);
         assert!(id.to_string().starts_with("01234567-89ab-7"), "{id}");
+    }
+
+    #[test]
+    fn the_first_id_of_a_time_is_before_those_made_then_and_behind_those_before() {
+        let source = IdSource::default();
+        let before: ProductId = source.next(at(999));
+        let then: ProductId = source.next(at(1_000));
+        let first = first_at::<ProductId>(at(1_000));
+        assert!(before < first && first < then, "{before} {first} {then}");
     }
 
     #[test]

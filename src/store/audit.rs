@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::Batch;
 use crate::domain::audit::{Action, AuditEvent, ListedAuditEvent};
-use crate::domain::id::{AuditEventId, TeamId, UserId};
+use crate::domain::id::{AuditEventId, TeamId, UserId, first_at};
 use crate::domain::list::Part;
 use crate::domain::time::Timestamp;
 use crate::sql::{sql, table, values};
@@ -104,7 +104,7 @@ pub fn list_about(user_id: UserId, part: Part<AuditEventId>) -> impl Batch<Out =
 }
 
 /// What a user has done of this kind since `time`, newest first. It is one of those that have an index of their own
-/// (`audit_event_shown`), as a user may have done any number of other things.
+/// (`audit_event_shown`), as a user may have done any number of other things, and of those before that time none is read.
 pub fn list_done(
     actor: UserId,
     action: Action,
@@ -115,9 +115,15 @@ pub fn list_done(
         "SELECT ",
         row::COLUMNS,
         " FROM audit_event WHERE actor = $1 AND action = $2 AND action IN ('sign-in', 'refuse-passkey') \
-         AND created_at > $3 ORDER BY id DESC LIMIT $4"
+         AND created_at > $3 AND id > $4 ORDER BY id DESC LIMIT $5"
     )
-    .with(values![actor, action, time, limit])
+    .with(values![
+        actor,
+        action,
+        time,
+        first_at::<AuditEventId>(time),
+        limit
+    ])
     .all(row::read)
 }
 

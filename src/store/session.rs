@@ -1,7 +1,7 @@
 //! Sessions of apps.
 //!
 //! A session has ended when its row says so, or when its user has begun another generation of sessions: that is how a million
-//! of them end in one short change ([`OF_ACTIVE`], [`mark_ended`]).
+//! of them end in one short change (`OF_ACTIVE`, [`mark_ended`]).
 
 use uuid::Uuid;
 

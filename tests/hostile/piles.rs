@@ -79,6 +79,28 @@ impl Somebody {
         Ok(())
     }
 
+    /// Sign-ins before the time that the page of the account shows.
+    fn pile_up_sign_ins(&self, count: u32) -> Result<(), Skip> {
+        let columns = "audit_event (actor, id, action, created_at)";
+        let long_ago = now() - 100 * 86_400_000;
+        // The first id of that millisecond, and others behind it: those of a UUIDv7.
+        let id = match self.service.own_database()?.starts_with("sqlite:") {
+            true => format!("CAST(x'{long_ago:012x}' || randomblob(10) AS BLOB)"),
+            false => format!(
+                "('{}' || substr(gen_random_uuid()::text, 14))::uuid",
+                Uuid::from_u128(long_ago << 80).to_string().split_at(13).0
+            ),
+        };
+        let rest = format!("{id}, 'sign-in', {long_ago}");
+        pile_up(
+            &self.service,
+            columns,
+            count,
+            &[Piled::Id(&self.user)],
+            &rest,
+        )
+    }
+
     /// Sessions of browsers that are alive.
     fn pile_up_browsers(&self, count: u32) -> Result<(), Skip> {
         let columns =
@@ -199,6 +221,7 @@ async fn pages_take_as_long_however_much_somebody_has_piled_up() {
         somebody.pile_up_browsers(count)?;
         somebody.pile_up_ended(count)?;
         somebody.pile_up_links(count)?;
+        somebody.pile_up_sign_ins(count)?;
         has_done(&somebody.service, &somebody.user, count)
     };
     given!(pile_up(FEW));
