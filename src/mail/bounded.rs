@@ -2,6 +2,8 @@
 //!
 //! lettre reads a line, however long it is, and reads an answer from its beginning again with each line that comes. Whoever
 //! answers in the mail server's place, which takes no more than a network without TLS, could fill the memory by one line.
+//!
+//! Nor does it forget what came in clear behind the answer to STARTTLS, which would count as said under TLS.
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,6 +28,8 @@ pub(super) struct Bounded<S> {
     stream: S,
     came: usize,
     lines: usize,
+    /// Whether TLS begins behind the line that comes next.
+    upgrading: bool,
 }
 
 impl<S> Bounded<S> {
@@ -34,6 +38,7 @@ impl<S> Bounded<S> {
             stream,
             came: 0,
             lines: 0,
+            upgrading: false,
         }
     }
 }
@@ -53,6 +58,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Bounded<S> {
         let came = &buffer.filled()[before..];
         self.came += came.len();
         self.lines += came.iter().filter(|byte| **byte == b'\n').count();
+        if self.upgrading
+            && let Some(end) = came.iter().position(|byte| *byte == b'\n')
+        {
+            self.upgrading = false;
+            if end + 1 < came.len() {
+                let why = "the mail server says something in clear behind its answer to STARTTLS";
+                return Poll::Ready(Err(io::Error::other(why)));
+            }
+        }
         read
     }
 }
@@ -64,6 +78,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Bounded<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         (self.came, self.lines) = (0, 0);
+        self.upgrading = bytes == b"STARTTLS\r\n";
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -126,6 +141,18 @@ mod tests {
         }
         theirs.write_all(b"x").await.unwrap();
         is_refused(ours).await;
+    }
+
+    #[tokio::test]
+    async fn nothing_counts_that_came_in_clear_behind_the_answer_to_starttls() {
+        for (answer, is_good) in [("220 go\r\n", true), ("220 go\r\n250 mine\r\n", false)] {
+            let (ours, mut theirs) = duplex(64 * 1024);
+            let mut ours = Bounded::new(ours);
+            ours.write_all(b"STARTTLS\r\n").await.unwrap();
+            theirs.write_all(answer.as_bytes()).await.unwrap();
+            let read = ours.read(&mut [0; 1024]).await;
+            assert_eq!(read.is_ok(), is_good, "{answer}: {read:?}");
+        }
     }
 
     async fn is_refused(mut ours: Bounded<tokio::io::DuplexStream>) {
