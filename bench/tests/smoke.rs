@@ -89,9 +89,13 @@ fn overload_is_measured_with_each_crowd() {
     let flood = &run["floods"][0]["rounds"][0][1];
     assert!(flood["served"].as_f64() > Some(0.0), "{run}");
     let crowds = run["crowds"].as_array().expect("a list");
-    assert_eq!(crowds.len(), 5, "{run}");
+    assert_eq!(crowds.len(), 4, "{run}");
     for crowd in crowds {
         assert!(crowd["rounds"][0][1]["cpu"].as_f64() > Some(0.0), "{crowd}");
+    }
+    let sign_ins = &run["sign_ins"][0]["rounds"][0][1];
+    for part in ["alone", "beside"] {
+        assert!(sign_ins[part]["served"].as_f64() > Some(0.0), "{run}");
     }
 }
 
