@@ -182,8 +182,8 @@ pub(super) async fn end_other_browsers(
     Ok(())
 }
 
-/// Ends the sessions of all browsers of a user, who is locked, but not the one that is to stay, if one is; says whether there was one. As to a
-/// million of them, as [`end_app_sessions`]; those before the next generation are deleted.
+/// Ends the sessions of all browsers of a user, who is locked, but not the one that is to stay, if one is; says whether there
+/// was one. As to a million of them, as [`end_app_sessions`]; the background task deletes those before the next generation.
 pub(super) async fn end_browsers(
     sql: Sql<'_>,
     user_id: UserId,
@@ -210,9 +210,9 @@ fn kept(found: u64) -> Result<(), Error> {
 /// As many browsers, and as many apps, of a user are listed, the newest.
 const DEVICES: u32 = 500;
 
-/// Ends the sessions of all apps of a user, who is locked; says whether there was one. A thief may have begun a million, and whoever sets a new
-/// password has to be rid of all of them at once, without anybody waiting for it: beyond a few hundred, the user begins another
-/// generation of sessions, and the background task marks those before it as ended (`session_end`).
+/// Ends the sessions of all apps of a user, who is locked; says whether there was one. A thief may have begun a million, and
+/// whoever sets a new password has to be rid of all of them at once, without anybody waiting for it: beyond [`STEP`], the user
+/// begins another generation of sessions, and the background task marks those before it as ended (`session_end`).
 pub(super) async fn end_app_sessions(
     sql: Sql<'_>,
     user_id: UserId,

@@ -78,7 +78,8 @@ impl App {
     }
 }
 
-/// Delete 3, of at most [`STEP`] rows of sessions and of what belongs to them; where there is nothing to do, Delete 4. Whether there may be more.
+/// Delete 3, of at most [`STEP`] rows of sessions and of what belongs to them; where there is nothing to do, Delete 4. Whether
+/// there may be more.
 async fn delete_some(sql: Sql<'_>, id: &ClientId) -> Result<bool, ScriptError> {
     // In front of the sessions, since a code that is being exchanged is waited for: no session is new behind it.
     let unused = auth_code::delete_unused_of_client(id, STEP);

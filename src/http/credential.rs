@@ -316,4 +316,24 @@ mod tests {
             assert_eq!(bearer_of(lines), Err(true), "{lines:?}");
         }
     }
+
+    #[test]
+    fn what_is_not_ascii_is_no_credential() {
+        let given = |bytes: &[u8]| {
+            let mut headers = HeaderMap::new();
+            headers.append(AUTHORIZATION, http::HeaderValue::from_bytes(bytes).unwrap());
+            bearer(Credential::ApiKey, &headers).map(str::to_owned)
+        };
+        let refused = given(b"Bearer \xff");
+        assert!(
+            matches!(refused, Err(Error::Unauthenticated { sent: true, .. })),
+            "{refused:?}"
+        );
+        // As long as an access token in bytes, and as long in characters.
+        for text in [format!("{}a", "é".repeat(21)), "é".repeat(43)] {
+            let presented = given(format!("Bearer {text}").as_bytes()).unwrap();
+            assert!(!domain::api_key::is_well_formed(&presented), "{text}");
+            assert!(!domain::secret::Secret::is_base64url(&presented), "{text}");
+        }
+    }
 }

@@ -111,7 +111,7 @@ impl Transport {
             .send(message.envelope(), &message.formatted())
             .await?;
         // It is taken, whatever the server says to our leaving, if anything: otherwise it would be sent once more.
-        _ = timeout(FAREWELL, connection.quit()).await;
+        leave(connection).await;
         Ok(())
     }
 
@@ -122,7 +122,7 @@ impl Transport {
     pub(super) async fn check(&self) -> Result<bool, Failed> {
         let mut connection = self.connect().await?;
         let answers = connection.test_connected().await;
-        _ = timeout(FAREWELL, connection.quit()).await;
+        leave(connection).await;
         Ok(answers)
     }
 
@@ -146,6 +146,10 @@ impl Transport {
         }
         Ok(connection)
     }
+}
+
+async fn leave(mut connection: AsyncSmtpConnection) {
+    _ = timeout(FAREWELL, connection.quit()).await;
 }
 
 /// TLS by the system's certificates, as lettre has it for STARTTLS.

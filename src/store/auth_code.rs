@@ -110,14 +110,8 @@ pub async fn delete_of_sessions(
     limit: u32,
 ) -> Result<u64, ScriptError> {
     let delete = sql!(
-        sqlite: [
-            "DELETE FROM auth_code WHERE digest IN ( \
-                 SELECT digest FROM auth_code WHERE session_id = $1 LIMIT $2)"
-        ],
-        postgres: [
-            "DELETE FROM auth_code WHERE digest IN ( \
-                 SELECT digest FROM auth_code WHERE session_id = ANY($1::uuid[]) LIMIT $2)"
-        ],
+        sqlite: ["DELETE FROM auth_code WHERE digest IN (SELECT digest FROM auth_code", session::OF_SESSION],
+        postgres: ["DELETE FROM auth_code WHERE digest IN (SELECT digest FROM auth_code", session::OF_SESSIONS],
     );
     session::delete_of_sessions(sql, delete, ids, limit).await
 }

@@ -277,6 +277,12 @@ pub async fn delete(sql: Sql<'_>, ids: &[SessionId], limit: u32) -> Result<u64, 
     delete_of_sessions(sql, delete, ids, limit).await
 }
 
+/// How a part of what belongs to a session ends, for [`delete_of_sessions`] on SQLite.
+pub(super) const OF_SESSION: &str = " WHERE session_id = $1 LIMIT $2)";
+
+/// The same, of many sessions, on PostgreSQL.
+pub(super) const OF_SESSIONS: &str = " WHERE session_id = ANY($1::uuid[]) LIMIT $2)";
+
 /// Deletes at most `limit` rows of sessions; says how many. `delete` takes an id and a limit on SQLite, where one statement costs
 /// as much as many, and a list of ids and a limit on PostgreSQL.
 ///

@@ -8,7 +8,7 @@
 //! over, and the write-ahead log, its archive and every backup have it for as long as they are kept. The same log would
 //! have the keys. README.md tells operators.
 
-use super::session::{OF_ACTIVE, delete_of_sessions};
+use super::session::{OF_ACTIVE, OF_SESSION, OF_SESSIONS, delete_of_sessions};
 use super::{Batch, Sql};
 use crate::domain::id::SessionId;
 use crate::domain::secret::Digest;
@@ -195,14 +195,8 @@ pub async fn delete_access_tokens(
     limit: u32,
 ) -> Result<u64, ScriptError> {
     let delete = sql!(
-        sqlite: [
-            "DELETE FROM access_token WHERE digest IN ( \
-                 SELECT digest FROM access_token WHERE session_id = $1 LIMIT $2)"
-        ],
-        postgres: [
-            "DELETE FROM access_token WHERE digest IN ( \
-                 SELECT digest FROM access_token WHERE session_id = ANY($1::uuid[]) LIMIT $2)"
-        ],
+        sqlite: ["DELETE FROM access_token WHERE digest IN (SELECT digest FROM access_token", OF_SESSION],
+        postgres: ["DELETE FROM access_token WHERE digest IN (SELECT digest FROM access_token", OF_SESSIONS],
     );
     delete_of_sessions(sql, delete, ids, limit).await
 }
@@ -217,14 +211,8 @@ pub async fn delete_refresh_tokens(
     limit: u32,
 ) -> Result<u64, ScriptError> {
     let delete = sql!(
-        sqlite: [
-            "DELETE FROM refresh_token WHERE digest IN ( \
-                 SELECT digest FROM refresh_token WHERE session_id = $1 LIMIT $2)"
-        ],
-        postgres: [
-            "DELETE FROM refresh_token WHERE digest IN ( \
-                 SELECT digest FROM refresh_token WHERE session_id = ANY($1::uuid[]) LIMIT $2)"
-        ],
+        sqlite: ["DELETE FROM refresh_token WHERE digest IN (SELECT digest FROM refresh_token", OF_SESSION],
+        postgres: ["DELETE FROM refresh_token WHERE digest IN (SELECT digest FROM refresh_token", OF_SESSIONS],
     );
     delete_of_sessions(sql, delete, ids, limit).await
 }

@@ -220,14 +220,15 @@ async fn of_two_who_sign_everybody_else_out_one_stays() {
         let cookies = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
         person(&look_up(&service, &cookies.unwrap()).await.unwrap())
     };
-    for round in 0..5 {
+    // As two replicas: in one, those of a user come one after the other.
+    let apps = [Arc::clone(&service.app), Arc::new(service.another().await)];
+    for round in 0..10 {
         let people = [enter().await, enter().await];
         pile_up_browsers(&service);
-        pile_up_browsers(&service);
-        let ending = people.clone().map(|person| {
-            let app = Arc::clone(&service.app);
+        let ending = people.clone().into_iter().zip(apps.clone()).map(|(person, app)| {
             tokio::spawn(async move { app.end_other_sessions(person).await.is_ok() })
         });
+        let ending: Vec<_> = ending.collect();
         let mut stays = Vec::new();
         for (person, ending) in people.iter().zip(ending) {
             if ending.await.unwrap() {
