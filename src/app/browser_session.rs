@@ -46,18 +46,20 @@ impl App {
         Ok(found)
     }
 
-    /// Where a user is signed in: browsers and apps, newest first.
+    /// Where a user is signed in: a part of the browsers and one of the apps, newest first.
     ///
     /// # Errors
     /// What the store answers.
     pub async fn list_devices(
         &self,
         user_id: UserId,
+        browsers: Part<BrowserSessionId>,
+        apps: Part<SessionId>,
     ) -> Result<(Vec<BrowserSession>, Vec<Session>), Error> {
         let now = self.now();
         let list = async move |sql: Sql<'_>| {
-            let apps = session::list(user_id, now, Part::first(DEVICES));
-            let browsers = browser_session::list(user_id, now, DEVICES);
+            let browsers = browser_session::list(user_id, now, browsers);
+            let apps = session::list(user_id, now, apps);
             sql.run((browsers, apps)).await
         };
         self.store.read(user_id, list).await
@@ -206,9 +208,6 @@ fn kept(found: u64) -> Result<(), Error> {
         _ => Ok(()),
     }
 }
-
-/// As many browsers, and as many apps, of a user are listed, the newest.
-const DEVICES: u32 = 500;
 
 /// Ends the sessions of all apps of a user, who is locked; says whether there was one. A thief may have begun a million, and
 /// whoever sets a new password has to be rid of all of them at once, without anybody waiting for it: beyond [`STEP`], the user

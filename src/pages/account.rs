@@ -15,6 +15,7 @@ use super::confirm::confirmed;
 use super::cookies::Cookie;
 use super::failure::Failure;
 use super::frame::Frame;
+use super::pager::Pager;
 use super::provider;
 use super::route::{Answer, NoVariables, Route};
 use super::site::Site;
@@ -35,9 +36,6 @@ use crate::http::{Api, Form};
 
 const PATH: &str = "/account";
 
-/// As many teams are listed.
-const TEAMS: u32 = 500;
-
 #[derive(Template)]
 #[template(path = "account.html")]
 struct AccountPage {
@@ -49,6 +47,7 @@ struct AccountPage {
     new_email: String,
     pending: Option<String>,
     teams: Vec<ListedMember>,
+    team_pager: Pager,
     sign_ins: Vec<SignInRow>,
     refused_sign_ins: Vec<RefusedRow>,
     /// The sign-ins and confirmations by passkeys of which there seems to be a copy (docs/decisions.md, P24).
@@ -375,9 +374,10 @@ impl Shown {
 async fn page(visit: &Visit, shown: Shown) -> Answer {
     let user = &visit.signed_in()?.user;
     let app = visit.app();
+    let (mut team_pager, part) = Pager::named(visit, PATH.to_owned(), "teams-after")?;
     // One after another they would take a round trip each.
     let (teams, sign_ins, copied, refused_sign_ins, pending, passkeys, identities, ways) = tokio::try_join!(
-        app.list_memberships(user.id, Part::first(TEAMS)),
+        app.list_memberships(user.id, part),
         app.list_sign_ins(user.id),
         app.list_refused_passkeys(user.id),
         app.list_refused_sign_ins(user.id),
@@ -387,7 +387,8 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
         app.ways_to_sign_in(user.id),
     )?;
     let refused_sign_ins = refused_sign_ins.into_iter().map(RefusedRow::from);
-    let offers_apps = shown.offers_apps && !visit.app().list_devices(user.id).await?.1.is_empty();
+    let devices = app.list_devices(user.id, Part::one(), Part::one());
+    let offers_apps = shown.offers_apps && !devices.await?.1.is_empty();
     let party = visit.app().relying_party();
     let on = visit.app().switched_on();
     let status = match shown.complaint.is_some() || shown.refused.is_some() {
@@ -401,7 +402,8 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
         sends_mail: visit.app().sends_mail(),
         new_email: shown.new_email.unwrap_or_default(),
         pending: pending.map(|it| it.email),
-        teams,
+        teams: team_pager.page(teams, |it| it.member.team_id),
+        team_pager,
         sign_ins: sign_ins.into_iter().map(SignInRow::from).collect(),
         refused_sign_ins: refused_sign_ins.collect(),
         copied_passkeys: copied.into_iter().map(SignInRow::from).collect(),

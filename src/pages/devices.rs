@@ -9,6 +9,7 @@ use http::StatusCode;
 use super::answer::{html, see_other};
 use super::failure::Failure;
 use super::frame::Frame;
+use super::pager::Pager;
 use super::route::{Answer, NoVariables, Route};
 use super::site::Site;
 use super::text::{Time, device_name};
@@ -24,7 +25,17 @@ const PATH: &str = "/account/devices";
 struct DevicesPage {
     frame: Frame,
     browsers: Vec<DeviceRow>,
+    browser_pager: Pager,
     apps: Vec<DeviceRow>,
+    app_pager: Pager,
+}
+
+impl DevicesPage {
+    /// Whether there may be something to sign out but the browser that asks.
+    fn has_others(&self) -> bool {
+        let is_first = self.browser_pager.is_first && self.app_pager.is_first;
+        !is_first || self.browsers.len() + self.apps.len() > 1
+    }
 }
 
 /// A browser or an app as the list shows it.
@@ -63,7 +74,13 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 
 async fn show_devices(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let in_browser = visit.signed_in()?;
-    let (browsers, apps) = visit.app().list_devices(in_browser.user.id).await?;
+    let path = || PATH.to_owned();
+    let (mut browser_pager, browsers) = Pager::named(&visit, path(), "browsers-after")?;
+    let (mut app_pager, apps) = Pager::named(&visit, path(), "apps-after")?;
+    let listed = visit.app().list_devices(in_browser.user.id, browsers, apps);
+    let (browsers, apps) = listed.await?;
+    let browsers = browser_pager.page(browsers, |it| it.id);
+    let apps = app_pager.page(apps, |it| it.id);
     let browser = |it: BrowserSession| DeviceRow {
         id: it.id.to_string(),
         name: device_name(it.user_agent.as_deref()),
@@ -83,7 +100,9 @@ async fn show_devices(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let page = DevicesPage {
         frame: Frame::of(&visit),
         browsers: browsers.into_iter().map(browser).collect(),
+        browser_pager,
         apps: apps.into_iter().map(app).collect(),
+        app_pager,
     };
     Ok(html(StatusCode::OK, &page)?)
 }

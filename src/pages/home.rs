@@ -8,21 +8,19 @@ use http::StatusCode;
 
 use super::answer::{html, see_other};
 use super::frame::Frame;
+use super::pager::Pager;
 use super::route::{Answer, NoVariables, Route};
 use super::site::Site;
 use super::visit::Visit;
-use crate::domain::list::Part;
 use crate::domain::member::ListedMember;
 use crate::http::Api;
-
-/// As many teams are listed.
-const TEAMS: u32 = 200;
 
 #[derive(Template)]
 #[template(path = "home.html")]
 struct HomePage {
     frame: Frame,
     teams: Vec<ListedMember>,
+    pager: Pager,
 }
 
 /// Adds the page.
@@ -39,11 +37,10 @@ async fn show_home(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let Some(in_browser) = &visit.in_browser else {
         return Ok(see_other("/sign-in"));
     };
-    let teams = visit
-        .app()
-        .list_memberships(in_browser.user.id, Part::first(TEAMS));
-    let teams = teams.await?;
-    if let [only] = &teams[..] {
+    let (mut pager, part) = Pager::new(&visit, "/".to_owned())?;
+    let teams = visit.app().list_memberships(in_browser.user.id, part);
+    let teams = pager.page(teams.await?, |it| it.member.team_id);
+    if let ([only], true) = (&teams[..], pager.is_first) {
         return Ok(see_other(&format!(
             "/teams/{}/products",
             only.member.team_id
@@ -52,6 +49,7 @@ async fn show_home(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let page = HomePage {
         frame: Frame::of(&visit),
         teams,
+        pager,
     };
     Ok(html(StatusCode::OK, &page)?)
 }

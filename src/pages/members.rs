@@ -15,6 +15,7 @@ use super::confirm::confirmed;
 use super::cookies::Cookie;
 use super::failure::Failure;
 use super::frame::{Frame, FramedTeam};
+use super::pager::Pager;
 use super::route::{Answer, Route, TeamPath};
 use super::site::Site;
 use super::text::Time;
@@ -23,13 +24,9 @@ use crate::domain::Error;
 use crate::domain::error::Complaint;
 use crate::domain::id::UserId;
 use crate::domain::invitation::{self, ListedInvitation};
-use crate::domain::list::Part;
 use crate::domain::member::{ListedMember, Role};
 use crate::domain::secret::Secret;
 use crate::http::{Api, Form};
-
-/// As many members are listed.
-const MEMBERS: u32 = 1000;
 
 #[derive(Template)]
 #[template(path = "members.html")]
@@ -37,6 +34,7 @@ struct MembersPage {
     frame: Frame,
     path: String,
     members: Vec<MemberRow>,
+    pager: Pager,
     invitations: Vec<InvitationRow>,
     /// The roles that whoever looks may give.
     roles: Vec<Role>,
@@ -282,7 +280,9 @@ impl Shown {
 
 async fn page(visit: &Visit, team: FramedTeam, shown: Shown) -> Answer {
     let (own, user_id) = (team.role, visit.user_id()?);
-    let members = visit.app().list_members(team.id, Part::first(MEMBERS));
+    let (mut pager, part) = Pager::new(visit, path(&team))?;
+    let members = visit.app().list_members(team.id, part).await?;
+    let members = pager.page(members, |it| it.member.user_id);
     let member = |it: ListedMember| MemberRow {
         id: it.member.user_id,
         name: it.user_name,
@@ -292,7 +292,6 @@ async fn page(visit: &Visit, team: FramedTeam, shown: Shown) -> Answer {
         is_self: it.member.user_id == user_id,
         is_in_reach: own.may_give(it.member.role),
     };
-    let members = members.await?.into_iter().map(member).collect();
     let invitations = visit.app().list_invitations(team.id).await?;
     let invitation = |it: ListedInvitation| InvitationRow {
         id: it.invitation.id.to_string(),
@@ -309,7 +308,8 @@ async fn page(visit: &Visit, team: FramedTeam, shown: Shown) -> Answer {
     let roles = Role::ALL.iter().copied();
     let page = MembersPage {
         path: path(&team),
-        members,
+        members: members.into_iter().map(member).collect(),
+        pager,
         invitations: invitations.into_iter().map(invitation).collect(),
         roles: roles.filter(|role| own.may_give(*role)).collect(),
         frame: Frame::of_team(visit, team),

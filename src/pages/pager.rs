@@ -1,5 +1,5 @@
-//! Long lists, newest first, some at a time: the query says behind which one a page begins, and each page leads to the older
-//! ones. One more is read than is shown, which tells whether there are any.
+//! Long lists, some at a time: the query says behind which one a page begins, and each page leads to the next ones. One more
+//! is read than is shown, which tells whether there are any.
 
 use std::str::FromStr;
 
@@ -7,15 +7,17 @@ use super::failure::Failure;
 use super::visit::Visit;
 use crate::domain::list::Part;
 
-/// As many are on a page.
-const SIZE: u32 = 50;
+/// As many are on a page, so that it is not heavy where a line of it is (W31).
+const SIZE: u32 = 30;
 
 /// Which part of a list a page shows, and where the others are.
 pub(super) struct Pager {
-    /// The page without a query, which has the newest.
+    /// The page without a query, which has the first ones.
     path: String,
+    /// What the query says it by.
+    name: &'static str,
     pub(super) is_first: bool,
-    /// The last one on this page, if there are older ones.
+    /// The last one on this page, if there are more.
     last: Option<String>,
 }
 
@@ -28,10 +30,20 @@ impl Pager {
         visit: &Visit,
         path: String,
     ) -> Result<(Pager, Part<Id>), Failure> {
-        let after = visit.query("after").map(|text| text.parse());
+        Pager::named(visit, path, "after")
+    }
+
+    /// The same, of one of several lists on a page, which the query says by that name.
+    pub(super) fn named<Id: FromStr>(
+        visit: &Visit,
+        path: String,
+        name: &'static str,
+    ) -> Result<(Pager, Part<Id>), Failure> {
+        let after = visit.query(name).map(|text| text.parse());
         let after = after.transpose().map_err(|_| Failure::NotFound)?;
         let pager = Pager {
             path,
+            name,
             is_first: after.is_none(),
             last: None,
         };
@@ -53,15 +65,15 @@ impl Pager {
         read
     }
 
-    /// Where the newest are.
-    pub(super) fn newest(&self) -> Option<&str> {
+    /// Where the first ones are, unless they are here.
+    pub(super) fn first(&self) -> Option<&str> {
         (!self.is_first).then_some(&self.path)
     }
 
-    /// Where the older ones are.
-    pub(super) fn older(&self) -> Option<String> {
+    /// Where the next ones are.
+    pub(super) fn next(&self) -> Option<String> {
         let last = self.last.as_ref()?;
-        Some(format!("{}?after={last}", self.path))
+        Some(format!("{}?{}={last}", self.path, self.name))
     }
 }
 
@@ -70,18 +82,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_that_is_full_leads_to_the_older_ones_and_the_last_nowhere() {
+    fn a_page_that_is_full_leads_to_the_next_and_the_last_nowhere() {
         let mut pager = Pager {
             path: "/a".to_owned(),
+            name: "after",
             is_first: false,
             last: None,
         };
-        assert_eq!(pager.newest(), Some("/a"));
+        assert_eq!(pager.first(), Some("/a"));
         let all: Vec<u32> = (0..=SIZE).collect();
         let page = pager.page(all[1..].to_vec(), u32::clone);
-        assert_eq!((page.len(), pager.older()), (SIZE as usize, None));
+        assert_eq!((page.len(), pager.next()), (SIZE as usize, None));
         let page = pager.page(all, u32::clone);
         assert_eq!(page.last(), Some(&(SIZE - 1)));
-        assert_eq!(pager.older(), Some(format!("/a?after={}", SIZE - 1)));
+        assert_eq!(pager.next(), Some(format!("/a?after={}", SIZE - 1)));
     }
 }

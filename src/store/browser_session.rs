@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::{Batch, Sql, uses};
 use crate::domain::browser_session::{BrowserSession, IDLE, InBrowser, LIFETIME};
 use crate::domain::id::{BrowserSessionId, UserId};
+use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::domain::user::User;
@@ -79,20 +80,26 @@ pub fn confirm(id: BrowserSessionId, digest: &Digest, now: Timestamp) -> impl Ba
     .with(values![id, digest, now])
 }
 
-/// The sessions of a user, newest first, at most so many.
-pub fn list(user_id: UserId, now: Timestamp, limit: u32) -> impl Batch<Out = Vec<BrowserSession>> {
+/// The sessions of a user, newest first.
+pub fn list(
+    user_id: UserId,
+    now: Timestamp,
+    part: Part<BrowserSessionId>,
+) -> impl Batch<Out = Vec<BrowserSession>> {
+    let after = part.after.unwrap_or(BrowserSessionId(Uuid::max()));
     sql!(
         "SELECT ",
         row::COLUMNS,
         " FROM browser_session WHERE ",
         OF_USER,
-        " AND last_used_at > $2 AND created_at > $3 ORDER BY id DESC LIMIT $4"
+        " AND last_used_at > $2 AND created_at > $3 AND id < $4 ORDER BY id DESC LIMIT $5"
     )
     .with(values![
         user_id,
         now.before(IDLE),
         now.before(LIFETIME),
-        limit
+        after,
+        part.limit
     ])
     .all(row::read)
 }

@@ -13,6 +13,7 @@ mod deactivated;
 mod devices;
 mod headers;
 mod links;
+mod lists;
 mod mail;
 mod markup;
 mod matrix;

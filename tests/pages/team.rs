@@ -47,15 +47,22 @@ pub async fn signed_in<'a>(service: &'a Service, team: &str, role: &str) -> Brow
 
 /// Has everybody have signed in an hour ago.
 pub fn age_sign_ins(service: &Service) {
+    change(
+        service,
+        "UPDATE browser_session SET signed_in_at = signed_in_at - 3600000",
+    );
+}
+
+/// Changes the database of a service by statements that both engines know.
+pub fn change(service: &Service, statements: &str) {
     let database = service.own_database().expect("an own server");
-    let update = "UPDATE browser_session SET signed_in_at = signed_in_at - 3600000";
     match database.strip_prefix("sqlite:") {
         Some(path) => {
             let file = rusqlite::Connection::open(path).expect("it is there");
             file.busy_timeout(std::time::Duration::from_secs(10))
                 .expect("it can be set");
-            file.execute(update, []).expect("it is changed");
+            file.execute_batch(statements).expect("it is changed");
         }
-        None => _ = test_support::postgres::ask(database, update),
+        None => _ = test_support::postgres::ask(database, statements),
     }
 }

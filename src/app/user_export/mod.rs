@@ -139,7 +139,8 @@ impl App {
     /// Where they are signed in, and where somebody was refused. One kind after the other: none waits in memory.
     async fn tell_of_sessions(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
         let now = self.now();
-        let list = async move |sql: Sql<'_>| sql.run(browser_session::list(id, now, ASKED)).await;
+        let part = Part::first(ASKED);
+        let list = async move |sql: Sql<'_>| sql.run(browser_session::list(id, now, part)).await;
         let browsers = self.store.read(id, list).await?;
         all.rows("browsers", "moreBrowsers", &browsers, row::browser)
             .await?;

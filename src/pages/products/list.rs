@@ -37,12 +37,12 @@ struct ProductsPage {
 
 impl ProductsPage {
     /// Where the newest are, for the pager.
-    fn newest(&self) -> Option<String> {
+    fn first(&self) -> Option<String> {
         self.is_later.then(|| self.at.list(self.status, None))
     }
 
     /// Where the older ones are.
-    fn older(&self) -> Option<String> {
+    fn next(&self) -> Option<String> {
         let next = self.next.as_deref()?;
         Some(self.at.list(self.status, Some(next)))
     }

@@ -8,6 +8,13 @@ CREATE INDEX IF NOT EXISTS user_to_sweep ON user (id) WHERE swept_generations < 
 CREATE INDEX IF NOT EXISTS share_link_unrevoked ON share_link (team_id, id) WHERE revoked_at IS NULL;
 CREATE INDEX IF NOT EXISTS share_link_of_creator ON share_link (created_by, id);
 
+-- Those that are revoked, by which a deleted team is emptied.
+CREATE INDEX IF NOT EXISTS share_link_revoked ON share_link (team_id, id) WHERE revoked_at IS NOT NULL;
+
+-- What is told of a user, and the teams that are looked for once a minute.
+CREATE INDEX IF NOT EXISTS one_time_link_of_user ON one_time_link (user_id);
+CREATE INDEX IF NOT EXISTS team_to_empty ON team (id) WHERE deleted_at IS NOT NULL AND emptied_at IS NULL;
+
 -- What these were for is done by those above. Last, since PostgreSQL lets nobody read a table from here on.
 DROP INDEX share_link_created_by;
 DROP INDEX browser_session_of_user;

@@ -45,7 +45,7 @@ async fn a_session_ends_after_fourteen_days_without_use_and_is_deleted() {
     let over = look_up(&service, &cookies).await;
     assert!(matches!(over, Err(Error::InvalidToken)), "{over:?}");
     service.app.delete_expired().await.unwrap();
-    let (browsers, _) = service.app.list_devices(ada.user.id).await.unwrap();
+    let (browsers, _) = service.app.list_devices(ada.user.id, Part::default(), Part::default()).await.unwrap();
     assert_eq!(browsers, []);
 }
 
@@ -160,7 +160,7 @@ async fn any_number_of_browsers_is_signed_out_at_once_but_for_the_own_one() {
         (alive(&first).await, alive(&own).await, alive(&last).await),
         (false, true, false)
     );
-    let listed = async || app.list_devices(ada.user.id).await.unwrap().0.len();
+    let listed = async || app.list_devices(ada.user.id, Part::default(), Part::default()).await.unwrap().0.len();
     assert_eq!(listed().await, 1);
 
     let next = enter().await;
@@ -236,7 +236,7 @@ async fn of_two_who_sign_everybody_else_out_one_stays() {
             }
         }
         assert_eq!(stays.len(), 1, "in round {round}");
-        let (listed, _) = service.app.list_devices(ada.user.id).await.unwrap();
+        let (listed, _) = service.app.list_devices(ada.user.id, Part::default(), Part::default()).await.unwrap();
         let listed: Vec<_> = listed.iter().map(|it| it.id).collect();
         assert_eq!(listed, stays, "in round {round}");
     }
@@ -260,7 +260,7 @@ async fn a_session_that_is_ended_is_told_of_once_and_none_is_not() {
 
     let other = another().await;
     app_of(app, ada.user.id).await;
-    let (browsers, apps) = app.list_devices(ada.user.id).await.unwrap();
+    let (browsers, apps) = app.list_devices(ada.user.id, Part::default(), Part::default()).await.unwrap();
     let browsers: Vec<_> = browsers.iter().map(|it| it.id).collect();
     assert_eq!((browsers, apps.len()), (vec![other.id, ada.session.id], 1));
     app.end_browser_session(person(&ada), other.id).await.unwrap();
@@ -271,7 +271,7 @@ async fn a_session_that_is_ended_is_told_of_once_and_none_is_not() {
     another().await;
     app.end_other_sessions(person(&ada)).await.unwrap();
     assert_eq!(told().await, [2, 1, 0]);
-    let (browsers, apps) = app.list_devices(ada.user.id).await.unwrap();
+    let (browsers, apps) = app.list_devices(ada.user.id, Part::default(), Part::default()).await.unwrap();
     assert_eq!((browsers.len(), apps.len()), (1, 0));
 
     for _ in 0..2 {

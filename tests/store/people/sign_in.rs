@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use invoicing::app::sign_in::SignIn;
 use invoicing::domain::Error;
+use invoicing::domain::list::Part;
 use invoicing::domain::secret::Secret;
 use invoicing::domain::ways_to_sign_in::SwitchedOn;
 
@@ -155,7 +156,7 @@ async fn a_password_that_is_changed_while_it_is_compared_signs_nobody_in() {
         change()
     );
     assert!(matches!(signed_in, Err(Error::WrongPassword)), "{signed_in:?}");
-    let (browsers, _) = service.app.list_devices(ada.user.id).await.unwrap();
+    let (browsers, _) = service.app.list_devices(ada.user.id, Part::default(), Part::default()).await.unwrap();
     assert_eq!(browsers.len(), 1);
 }
 

@@ -140,7 +140,7 @@ impl Robbed {
 
     /// How many are listed as alive.
     async fn listed(&self) -> usize {
-        let listed = self.mobile.list_devices(self.person.user_id).await;
+        let listed = self.mobile.list_devices(self.person.user_id, Part::default(), Part::default()).await;
         listed.unwrap().1.len()
     }
 

@@ -57,12 +57,17 @@ pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServ
     app.list_refused_sign_ins(person.user_id).await.unwrap();
     let other = sign_in(app, PASSWORD).await.unwrap();
     let other = look_up(app, &other).await;
-    app.list_devices(person.user_id).await.unwrap();
+    app.list_devices(person.user_id, Part::default(), Part::default())
+        .await
+        .unwrap();
     app.end_browser_session(person.clone(), other.session.id)
         .await
         .unwrap();
     sign_an_app_in(app, person.clone()).await;
-    let (_, apps) = app.list_devices(person.user_id).await.unwrap();
+    let (_, apps) = app
+        .list_devices(person.user_id, Part::default(), Part::default())
+        .await
+        .unwrap();
     app.end_session(person.clone(), apps[0].id).await.unwrap();
     let password = || Secret::from_text(PASSWORD);
     app.confirm_by_password(&in_browser, password(), browser())
