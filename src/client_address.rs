@@ -14,6 +14,7 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::{HeaderMap, HeaderName};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::settings::TrustedProxies;
 
@@ -81,9 +82,26 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
+/// What lies around the network of an address, and may well be of one hand: a site is given an IPv6 /48, and seldom more of
+/// IPv4 than a /24.
+pub(crate) fn surroundings(address: IpAddr) -> IpNet {
+    let around = match network(address) {
+        IpAddr::V4(address) => Ipv4Net::new_assert(address, 24).into(),
+        IpAddr::V6(address) => Ipv6Net::new_assert(address, 48).into(),
+    };
+    IpNet::trunc(&around)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn around_a_network_is_what_a_site_is_given() {
+        let around = |text: &str| surroundings(text.parse().unwrap()).to_string();
+        assert_eq!(around("2001:db8:1:2:3:4:5:6"), "2001:db8:1::/48");
+        assert_eq!(around("::ffff:192.0.2.7"), "192.0.2.0/24");
+    }
 
     #[test]
     fn an_ipv6_client_counts_by_its_64_and_a_mapped_one_as_ipv4() {

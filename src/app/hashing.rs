@@ -4,9 +4,13 @@
 //! That is work for tens of milliseconds, so it is done where no request waits for the thread, and by few threads at once:
 //! whoever wants a password to be looked at waits for a place, and those who ask for the interface itself do not notice.
 //!
-//! Whoever has ten addresses may have as many passwords compared as a core compares. So those of one network, or one user,
-//! stand in a line of their own, and only the first of each line waits for a place: the next place goes to another line, and
-//! whoever comes from elsewhere waits for one password of each, not for all of them.
+//! Whoever has ten addresses may have as many passwords compared as a core compares. So there is an order:
+//!
+//! 1. Those of one network, or one user, stand in a line of their own, and only the first of each goes on: whoever comes from
+//!    elsewhere waits for one password of each line, not for all of them.
+//! 2. Of strangers, the first of the lines of one site stand in one more line, since who has a network often has all of them.
+//! 3. Strangers wait for each other first, and then as many of them for a place as there are places. So whoever is known, by
+//!    a session, by the cookie of a device or by a link, waits for one stranger, however many there are.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,15 +19,23 @@ use std::time::Duration;
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::time::{Instant, timeout_at};
+use ipnet::IpNet;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::client_address::surroundings;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::secret::Secret;
 
 /// For how long somebody waits for a place.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// For how long a hash may take at a spare place. Where it took longer, others leave nothing of the cores.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// For how long a spare place is not used then.
+const CROWDED: Duration = Duration::from_secs(30);
 
 /// So many of a line may wait: more than that would not be served in time.
 const LINE: usize = 32;
@@ -36,12 +48,24 @@ const LINES: usize = 256;
 #[derive(Debug)]
 pub(super) struct Hashing {
     places: Arc<Semaphore>,
+    /// For each, what keeps the thread that gets only what nobody wants: where that is nothing, it stays for long.
+    spare: Arc<Semaphore>,
+    /// Strangers who may wait for a place.
+    strangers: Arc<Semaphore>,
     room: Semaphore,
     /// As long as somebody stands in it.
-    lines: Mutex<HashMap<Holder, Weak<Line>>>,
+    lines: Mutex<HashMap<Whose, Weak<Line>>>,
 }
 
-/// Those of one network, or one user.
+/// Who stands in a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Whose {
+    /// Those of one network, or one user.
+    Holder(Holder),
+    /// The first of each network of a site.
+    Site(IpNet),
+}
+
 #[derive(Debug)]
 struct Line {
     /// Who has it is the first.
@@ -49,12 +73,14 @@ struct Line {
     room: Semaphore,
 }
 
-/// Somebody who is the first of a line, until this is dropped or the work is done.
+/// Somebody who is the first of their lines, until this is dropped or the work is done.
 pub(super) struct First {
     places: Arc<Semaphore>,
-    /// It is there as long as somebody stands in it.
-    _line: Arc<Line>,
-    first: OwnedSemaphorePermit,
+    spare: Arc<Semaphore>,
+    /// None for whoever is known.
+    strangers: Option<Arc<Semaphore>>,
+    /// They are there as long as somebody stands in them.
+    _lines: Vec<(Arc<Line>, OwnedSemaphorePermit)>,
     /// Until when there has to be a place.
     deadline: Instant,
 }
@@ -65,6 +91,8 @@ impl Default for Hashing {
         let places = (cores / 2).clamp(1, 4);
         Hashing {
             places: Arc::new(Semaphore::new(places)),
+            spare: Arc::new(Semaphore::new(places)),
+            strangers: Arc::new(Semaphore::new(places)),
             room: Semaphore::new(LINES),
             lines: Mutex::default(),
         }
@@ -96,50 +124,66 @@ impl Hashing {
     pub(super) async fn work<T: Send + 'static>(
         &self,
         holder: Holder,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<T, Error> {
         self.first(holder).await?.work(work).await
     }
 
-    /// Waits in the line of `holder`.
+    /// Waits in the lines of `holder` (steps 1 and 2).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when it is too long, or takes too long.
+    /// [`Error::Unavailable`] when one is too long, or takes too long.
     pub(super) async fn first(&self, holder: Holder) -> Result<First, Error> {
         let deadline = Instant::now() + QUEUE_TIMEOUT;
-        let line = self.line(holder);
-        let first = match Arc::clone(&line.first).try_acquire_owned() {
-            Ok(first) => first,
-            Err(_) => {
-                let _rooms = (
-                    line.room.try_acquire().map_err(Error::unavailable)?,
-                    self.room.try_acquire().map_err(Error::unavailable)?,
-                );
-                let first = Arc::clone(&line.first).acquire_owned();
-                let first = timeout_at(deadline, first).await;
-                first
-                    .map_err(Error::unavailable)?
-                    .map_err(Error::internal)?
-            }
-        };
+        let mut lines = vec![self.wait_in(Whose::Holder(holder), deadline).await?];
+        let mut strangers = None;
+        if let Holder::Address(address) = holder {
+            let site = Whose::Site(surroundings(address));
+            lines.push(self.wait_in(site, deadline).await?);
+            strangers = Some(Arc::clone(&self.strangers));
+        }
         Ok(First {
             places: Arc::clone(&self.places),
-            _line: line,
-            first,
+            spare: Arc::clone(&self.spare),
+            strangers,
+            _lines: lines,
             deadline,
         })
     }
 
-    /// The line of `holder`.
-    fn line(&self, holder: Holder) -> Arc<Line> {
+    /// Waits in a line.
+    async fn wait_in(
+        &self,
+        whose: Whose,
+        deadline: Instant,
+    ) -> Result<(Arc<Line>, OwnedSemaphorePermit), Error> {
+        let line = self.line(whose);
+        let first = match Arc::clone(&line.first).try_acquire_owned() {
+            Ok(first) => first,
+            Err(_) => {
+                // Of each network, one is in the line of its site, and needs no more room there.
+                let _rooms = match whose {
+                    Whose::Site(_) => None,
+                    Whose::Holder(_) => Some((
+                        line.room.try_acquire().map_err(Error::unavailable)?,
+                        self.room.try_acquire().map_err(Error::unavailable)?,
+                    )),
+                };
+                acquire(&line.first, deadline).await?
+            }
+        };
+        Ok((line, first))
+    }
+
+    fn line(&self, whose: Whose) -> Arc<Line> {
         // Nothing panics while it is locked.
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = lines.get(&holder).and_then(Weak::upgrade) {
+        if let Some(line) = lines.get(&whose).and_then(Weak::upgrade) {
             return line;
         }
         lines.retain(|_, line| line.strong_count() > 0);
         let line = Arc::new(Line::new());
-        lines.insert(holder, Arc::downgrade(&line));
+        lines.insert(whose, Arc::downgrade(&line));
         line
     }
 }
@@ -154,7 +198,7 @@ impl First {
         password: Secret,
         known: Option<Secret>,
     ) -> Result<bool, Error> {
-        let verify = move || match known {
+        let verify = move || match &known {
             Some(known) => {
                 let known = PasswordHash::new(known.reveal());
                 let known = known.map_err(|error| Error::internal(error.to_string()))?;
@@ -167,41 +211,110 @@ impl First {
         self.work(verify).await?
     }
 
-    /// What `work` gives, done at the next place: those who are first are served as they came.
+    /// What `work` gives, done at the next place (step 3): those who are first are served as they came.
     async fn work<T: Send + 'static>(
         self,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<T, Error> {
-        let place = Arc::clone(&self.places).acquire_owned();
-        let place = timeout_at(self.deadline, place).await;
-        let place = place
-            .map_err(Error::unavailable)?
-            .map_err(Error::internal)?;
-        // Kept by the work itself: who asked for it may have given up.
-        let kept = (place, self.first);
-        let (done, result) = oneshot::channel();
-        // A thread of its own, since none gets back the priority that it has given away.
-        let thread = thread::Builder::new().name("password".to_owned());
-        let thread = thread.spawn(move || {
-            let_others_go_first();
-            let result = work();
+        let stranger = match &self.strangers {
+            Some(strangers) => Some(acquire(strangers, self.deadline).await?),
+            None => None,
+        };
+        let place = acquire(&self.places, self.deadline).await?;
+        let spare = Arc::clone(&self.spare).try_acquire_owned().ok();
+        // A task of its own: who asked for it may give up, and the place is taken until it is done.
+        let task = tokio::spawn(async move {
+            let result = carry_out(spare, Arc::new(work)).await;
             // Whoever has the result finds it free.
-            drop(kept);
-            // Nobody may be there to take it.
-            _ = done.send(result);
+            drop((place, stranger, self));
+            result
         });
-        thread.map_err(Error::unavailable)?;
-        result.await.map_err(Error::internal)
+        task.await.map_err(Error::internal)?
     }
 }
 
-/// Gives this thread a low priority. Otherwise a request that comes while it hashes waits until the system takes the core away
-/// from it, some milliseconds. Not the lowest: beside requests without end, a tenth of a core is left for passwords.
-fn let_others_go_first() {
-    // Elsewhere it would be that of the whole process.
-    // Where it may not be changed, the hash is as good.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::nice(10);
+async fn acquire(
+    semaphore: &Arc<Semaphore>,
+    deadline: Instant,
+) -> Result<OwnedSemaphorePermit, Error> {
+    let permit = timeout_at(deadline, Arc::clone(semaphore).acquire_owned()).await;
+    permit.map_err(Error::unavailable)?.map_err(Error::internal)
+}
+
+/// What `work` gives. With a spare place, by a thread that runs only where nobody else wants to; if that has nothing after
+/// [`PATIENCE`], or there is no spare place, by one that gets at least a little of a core.
+async fn carry_out<T: Send + 'static>(
+    spare: Option<OwnedSemaphorePermit>,
+    work: Arc<impl Fn() -> T + Send + Sync + 'static>,
+) -> Result<T, Error> {
+    // Both may have a result, and neither waits for anybody to take it.
+    let (done, mut result) = mpsc::channel(2);
+    if let Some(spare) = spare.map(Arc::new) {
+        start(Priority::Spare, &work, &done, Some(Arc::clone(&spare)))?;
+        if let Ok(Some(result)) = timeout(PATIENCE, result.recv()).await {
+            return Ok(result);
+        }
+        // Nobody else tries that for a while.
+        tokio::spawn(async move {
+            sleep(CROWDED).await;
+            drop(spare);
+        });
+    }
+    start(Priority::Low, &work, &done, None)?;
+    drop(done);
+    let nothing = || Error::internal("a thread that hashes has ended without a hash");
+    result.recv().await.ok_or_else(nothing)
+}
+
+/// Begins a thread of its own, since none gets back the priority that it has given away. It keeps `spare` until it ends.
+fn start<T: Send + 'static>(
+    priority: Priority,
+    work: &Arc<impl Fn() -> T + Send + Sync + 'static>,
+    done: &mpsc::Sender<T>,
+    spare: Option<Arc<OwnedSemaphorePermit>>,
+) -> Result<(), Error> {
+    let (work, done) = (Arc::clone(work), done.clone());
+    let thread = thread::Builder::new().name("password".to_owned());
+    let thread = thread.spawn(move || {
+        priority.apply();
+        let result = work();
+        drop(spare);
+        // Nobody may be there to take it.
+        _ = done.try_send(result);
+    });
+    thread.map(drop).map_err(Error::unavailable)
+}
+
+/// What a thread that hashes gets of a core that others want, too. With that of all others, a request that comes while it
+/// hashes would wait until the system takes the core away from it, some milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Priority {
+    /// Next to nothing (SCHED_IDLE): whoever wakes up has the core at once.
+    Spare,
+    /// A tenth: some passwords are hashed beside requests without end, which may have to wait for a moment.
+    Low,
+}
+
+impl Priority {
+    /// Gives it to this thread. Where that is not allowed, the hash is as good.
+    fn apply(self) {
+        // Elsewhere it would be that of the whole process.
+        #[cfg(target_os = "linux")]
+        {
+            use thread_priority::NormalThreadSchedulePolicy::Idle;
+            use thread_priority::{
+                ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy,
+                thread_native_id,
+            };
+            let idle = || {
+                let (lowest, policy) = (ThreadPriority::Min, ThreadSchedulePolicy::Normal(Idle));
+                set_thread_priority_and_policy(thread_native_id(), lowest, policy)
+            };
+            if self == Priority::Low || idle().is_err() {
+                let _ = rustix::process::nice(10);
+            }
+        }
+    }
 }
 
 fn hash(password: &Secret) -> Result<Secret, Error> {
@@ -242,15 +355,63 @@ mod tests {
     }
 
     #[cfg(target_os = "linux")]
+    fn policy() -> (Priority, i32) {
+        use thread_priority::NormalThreadSchedulePolicy::Idle;
+        use thread_priority::{ThreadSchedulePolicy, thread_schedule_policy};
+        let priority = match thread_schedule_policy().unwrap() {
+            ThreadSchedulePolicy::Normal(Idle) => Priority::Spare,
+            _ => Priority::Low,
+        };
+        (priority, rustix::process::nice(0).unwrap())
+    }
+
+    #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_password_is_hashed_at_a_low_priority_that_nothing_else_has() {
-        let own = || rustix::process::nice(0).unwrap();
-        let before = own();
-        let of_work = Hashing::default().work(NETWORK, own).await.unwrap();
-        assert_eq!(of_work, (before + 10).min(19));
-        assert_eq!(own(), before);
-        let blocking = tokio::task::spawn_blocking(own).await.unwrap();
+        let (hashing, before) = (Hashing::default(), policy());
+        let (of_work, _) = hashing.work(NETWORK, policy).await.unwrap();
+        assert_eq!(of_work, Priority::Spare);
+        let all = hashing.places.available_permits();
+        let taken = hashing.spare.acquire_many(all as u32).await.unwrap();
+        let of_work = hashing.work(NETWORK, policy).await.unwrap();
+        assert_eq!(of_work, (Priority::Low, (before.1 + 10).min(19)));
+        drop(taken);
+        assert_eq!(policy(), before);
+        let blocking = tokio::task::spawn_blocking(policy).await.unwrap();
         assert_eq!(blocking, before);
+    }
+
+    #[tokio::test]
+    async fn where_others_leave_nothing_of_the_cores_a_password_is_hashed_all_the_same() {
+        let hashing = Hashing {
+            places: Arc::new(Semaphore::new(1)),
+            spare: Arc::new(Semaphore::new(1)),
+            ..Hashing::default()
+        };
+        let (go_on, gate) = std::sync::mpsc::channel::<()>();
+        let (gate, begun) = (Mutex::new(gate), std::sync::atomic::AtomicU32::new(0));
+        // The first thread gets nothing of a core until it may go on.
+        let stuck = move || {
+            let number = begun.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            if number == 0 {
+                gate.lock().unwrap().recv().unwrap();
+            }
+            number
+        };
+        assert_eq!(hashing.work(NETWORK, stuck).await.unwrap(), 1);
+        // As long as it is there, nobody waits for another of its kind.
+        assert_eq!(hashing.spare.available_permits(), 0);
+        hashing
+            .hash(NETWORK, Secret::from_text("tulip"))
+            .await
+            .unwrap();
+        tokio::time::pause();
+        tokio::time::advance(CROWDED).await;
+        assert_eq!(hashing.spare.available_permits(), 0);
+        tokio::time::resume();
+        go_on.send(()).unwrap();
+        let ended = hashing.spare.acquire();
+        drop(timeout(PATIENCE * 10, ended).await.unwrap().unwrap());
     }
 
     #[tokio::test]
@@ -265,7 +426,7 @@ mod tests {
         let late = hash().await;
         assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
         drop(all);
-        let line = hashing.line(NETWORK);
+        let line = hashing.line(Whose::Holder(NETWORK));
         for (room, all) in [(&line.room, LINE), (&hashing.room, LINES)] {
             let waiting = room.acquire_many(all as u32).await.unwrap();
             // Whoever is alone in a line needs no room.
@@ -301,7 +462,40 @@ mod tests {
         assert_eq!(served.len(), 21);
         let at = served.iter().position(|&last| last == 9).unwrap();
         assert!(at <= 3, "{served:?}");
-        hashing.line(network(1));
+        hashing.line(Whose::Holder(network(1)));
         assert!(hashing.lines.lock().unwrap().len() <= 1);
+    }
+
+    #[tokio::test]
+    async fn whoever_is_known_waits_for_one_stranger_and_a_site_for_its_own() {
+        let hashing = Hashing {
+            places: Arc::new(Semaphore::new(1)),
+            strangers: Arc::new(Semaphore::new(1)),
+            ..Hashing::default()
+        };
+        let all = hashing.places.acquire().await.unwrap();
+        let served = Arc::new(Mutex::new(Vec::new()));
+        let one = async |holder: Holder| {
+            let served = Arc::clone(&served);
+            let note = move || served.lock().unwrap().push(holder);
+            hashing.work(holder, note).await.unwrap();
+        };
+        let network = |site: u16, number: u16| {
+            Holder::Address([0x2001, 0xdb8, site, number, 0, 0, 0, 1].into())
+        };
+        // Thirty networks of one site, thirty sites, one more of those whom nobody knows, and two who are known.
+        let (known, other) = (Holder::User(uuid::Uuid::nil()), Holder::Service);
+        let one_site = (0..30).map(|number| network(0, number));
+        let sites = (1..=30).map(|site| network(site, 0));
+        let late = network(31, 0);
+        let holders = one_site.chain(sites).chain([late, known, other]);
+        let together = futures::future::join_all(holders.map(one));
+        futures::future::join(together, async { drop(all) }).await;
+        let served = served.lock().unwrap().clone();
+        assert_eq!(served.len(), 63);
+        let place = |holder| served.iter().position(|&it| it == holder).unwrap();
+        assert!(place(known) <= 1 && place(other) <= 2, "{served:?}");
+        assert!(place(late) <= 2 + 1 + 31, "{served:?}");
+        assert_eq!(place(network(0, 29)), 62);
     }
 }

@@ -85,7 +85,7 @@ impl App {
         // Nobody without a link has a password judged and hashed.
         let found = self.get_reset_link(link).await;
         let user = self.counts.link.refusing(found)?;
-        let hash = self.hash_new_password(browser.holder(), typed, &user);
+        let hash = self.hash_new_password(user.id.into(), typed, &user);
         let hash = hash.await?;
         let (digest, now, user_id) = (link.digest(), self.now(), user.id);
         let device = self.device_cookies().await?.issue(user_id, &hash);

@@ -175,7 +175,10 @@ impl App {
         let of_device =
             of_device.and_then(|((user_id, hash), device)| cookies.source(device, user_id, hash));
         // Who finds no room in the line has tried nothing, and leaves nothing behind.
-        let first = self.hashing.first(browser.holder()).await?;
+        // Who has signed in here before does not wait as strangers do.
+        let at_home = known.user_id.filter(|_| of_device.is_some());
+        let holder = at_home.map_or_else(|| browser.holder(), Holder::from);
+        let first = self.hashing.first(holder).await?;
         let now = self.now();
         // Nobody has the account of an unknown email, so that nothing is kept of it, by as much work.
         let user_id = known.user_id.unwrap_or(UserId(Uuid::nil()));

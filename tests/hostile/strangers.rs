@@ -133,6 +133,62 @@ async fn keys_that_nobody_has_cost_others_nothing() {
     others.work(5).await;
 }
 
+/// So many sites that one password of each takes longer than anybody waits.
+#[tokio::test]
+async fn wrong_passwords_from_many_sites_keep_nobody_waiting_who_is_known() {
+    const SITES: u32 = 400;
+    let _turn = attack::turn().await;
+    let settings = [
+        ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
+        ("INVOICING_ORIGIN", ORIGIN),
+    ];
+    let service = given!(Service::own(BINARY, &settings));
+    given!(signed_in(&service).await);
+    let sign_in = async |email: &str, password: &str, site: u32, cookie: &str| {
+        let text = format!("email={email}&password={password}");
+        let address = format!("2001:db8:{site:x}::1");
+        let request = form("/sign-in", &text)
+            .header("x-forwarded-for", address)
+            .header("cookie", cookie);
+        service.caller.send_unchecked(request).await
+    };
+    let password = "lantern+harbour+tulip+nine";
+    let first = sign_in("ada%40example.com", password, 9_000, "").await;
+    let cookies = first.expect("an answer comes");
+    let values = cookies.headers.iter().filter(|it| it.0 == "set-cookie");
+    let values = values.filter_map(|it| it.1.split(';').next());
+    let device: String = values.filter(|it| it.contains("-device=")).collect();
+    let refused = AtomicU32::new(0);
+    let attack = (0..SITES).map(async |site| {
+        for attempt in 0.. {
+            let email = format!("nobody-{site}-{attempt}%40example.com");
+            let answer = sign_in(&email, "wrong+by+mistake", site, "").await;
+            if answer.is_ok_and(|it| it.status == 503) {
+                refused.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    let known = async {
+        // Until some have waited in vain.
+        while refused.load(Ordering::Relaxed) < 10 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let mut answers = Vec::new();
+        for _ in 0..3 {
+            let begun = Instant::now();
+            let answer = sign_in("ada%40example.com", password, 9_001, &device).await;
+            answers.push((answer.expect("an answer").status, begun.elapsed()));
+        }
+        answers
+    };
+    let answers = tokio::select! {
+        answers = known => answers,
+        _ = join_all(attack) => unreachable!("it goes on without end"),
+    };
+    let is_good = |(status, took): &(u16, Duration)| *status == 303 && took.as_secs() < 3;
+    assert!(answers.iter().all(is_good), "{answers:?}");
+}
+
 /// Each address sends as many as it may, of accounts that nobody has: all of them are compared.
 #[tokio::test]
 async fn wrong_passwords_from_many_addresses_keep_nobody_from_signing_in() {
