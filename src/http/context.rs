@@ -9,6 +9,7 @@ use super::concurrency_limit::ConcurrencyLimit;
 use super::cors::Cors;
 use super::interceptor::Interceptor;
 use super::places::Places;
+use super::turns::Turns;
 use super::unsent::Unsent;
 use crate::admin::ReplicaState;
 use crate::admin::metrics::Load;
@@ -24,6 +25,8 @@ pub struct Context {
     pub(crate) app: Arc<App>,
     pub(super) limits: Limits,
     pub(crate) concurrency: ConcurrencyLimit,
+    /// In which lists are made.
+    pub(super) lists: Turns,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
     /// For those of addresses that have no room there.
@@ -70,6 +73,7 @@ impl Context {
             app,
             limits: Limits::start(settings, &replica.metrics.limits, log).await,
             concurrency,
+            lists: Turns::default(),
             bodies,
             places,
             unsent,

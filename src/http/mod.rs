@@ -39,6 +39,7 @@ mod rest;
 mod session;
 mod share_link;
 mod span;
+mod turns;
 mod unpublished;
 mod unsent;
 
