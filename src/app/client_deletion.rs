@@ -71,7 +71,7 @@ impl App {
         let step = async || {
             let id = id.clone();
             let delete = async move |sql: Sql<'_>| delete_some(sql, &id).await;
-            self.store.write(Holder::Service, delete).await
+            self.take_step(delete).await
         };
         while step().await? {}
         Ok(())

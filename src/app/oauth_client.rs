@@ -79,7 +79,7 @@ impl App {
             let delete = async move |sql: Sql<'_>| {
                 sql.run(auth_code::delete_unused_of_client(&id, STEP)).await
             };
-            self.store.write(Holder::Service, delete).await
+            self.take_step(delete).await
         };
         while step().await? == u64::from(STEP) {}
         Ok(())

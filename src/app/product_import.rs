@@ -14,6 +14,8 @@
 
 use std::collections::HashMap;
 
+use tokio::task::spawn_blocking;
+
 use super::App;
 use super::author::require_author;
 use super::member::{hold_role, require_role};
@@ -197,8 +199,10 @@ impl App {
             sql.run((role, kept)).await
         };
         let (_, kept) = self.store.read(user_id, find).await?;
+        // Tens of milliseconds for the largest.
+        let lines = spawn_blocking(move || Lines::read(&kept.csv)).await;
         // It was read before it was kept.
-        let lines = Lines::read(&kept.csv).map_err(Error::internal)?;
+        let lines = lines.map_err(Error::internal)?.map_err(Error::internal)?;
         Ok((lines, kept.rests_on))
     }
 

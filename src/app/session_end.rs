@@ -1,6 +1,7 @@
 //! Sessions that the operator ends: one, or all of a user or an app.
 //!
-//! There may be a hundred thousand of an app, and nobody else's change is to wait for all of them:
+//! There may be a hundred thousand of an app, and nobody else's change is to wait for all of them. So they end in steps, each
+//! with a pause behind it ([`take_step`](App::take_step)):
 //!
 //! - **End 1** The codes that nobody has used go first, in steps. A code that is being exchanged is waited for, so that no
 //!   session begins by it behind End 2.
@@ -50,7 +51,7 @@ impl App {
         // End 1
         let codes =
             async move |sql: Sql<'_>| sql.run(auth_code::delete_unused_of_user(id, STEP)).await;
-        while self.store.write(Holder::Service, codes).await? == u64::from(STEP) {}
+        while self.take_step(codes).await? == u64::from(STEP) {}
         // End 2
         let alive = async move |sql: Sql<'_>| sql.run(session::ids_of_user(id, now)).await;
         let alive = self.store.read(Holder::Service, alive).await?;
@@ -123,7 +124,7 @@ impl App {
                 }
                 Ok(ended)
             };
-            ended += self.store.write(Holder::Service, end).await?;
+            ended += self.take_step(end).await?;
         }
         Ok(ended)
     }
@@ -142,7 +143,7 @@ impl App {
                 }
                 Ok(ended)
             };
-            let step = self.store.write(Holder::Service, end).await?;
+            let step = self.take_step(end).await?;
             ended += step;
             if step < u64::from(STEP) {
                 return Ok(ended);

@@ -3,6 +3,9 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Mutex as Queue;
+use tokio::time::{Instant, sleep};
+
 use crate::domain::id::UserId;
 use crate::settings::Origin;
 
@@ -15,6 +18,8 @@ pub(super) struct Site {
     pub(super) origin: Origin,
     /// Who does something large just now.
     under_way: Mutex<HashSet<(UserId, Work)>>,
+    /// Those who wait to do what takes the processor and the one writer of SQLite.
+    costly: Arc<Queue<()>>,
 }
 
 /// Something large, of which a user does one at a time.
@@ -31,6 +36,7 @@ impl Site {
         Site {
             origin,
             under_way: Mutex::default(),
+            costly: Arc::default(),
         }
     }
 
@@ -44,6 +50,20 @@ impl Site {
             site: Arc::clone(self),
             of: (user_id, work),
         })
+    }
+
+    /// Does what is costly for everybody else, one after another, and with a pause behind each that is as long as it took: so
+    /// half of the time is left, whoever imports again and again.
+    pub(super) async fn by_turns<T>(&self, work: impl Future<Output = T>) -> T {
+        let turn = Arc::clone(&self.costly).lock_owned().await;
+        let begun = Instant::now();
+        let done = work.await;
+        let took = begun.elapsed();
+        tokio::spawn(async move {
+            sleep(took).await;
+            drop(turn);
+        });
+        done
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashSet<(UserId, Work)>> {
@@ -89,6 +109,18 @@ mod tests {
         assert!(site.turn(user(2), Work::InMemory).is_some());
         drop(turn);
         assert!(site.turn(user(1), Work::InMemory).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_costly_is_done_one_after_another_with_a_pause_as_long() {
+        let site = site();
+        let begun = Instant::now();
+        let work = async || {
+            let second = std::time::Duration::from_secs(1);
+            site.by_turns(async { sleep(second).await }).await;
+            begun.elapsed().as_secs()
+        };
+        assert_eq!(tokio::join!(work(), work(), work()), (1, 3, 5));
     }
 
     #[test]

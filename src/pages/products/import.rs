@@ -10,6 +10,7 @@ use askama::Template;
 use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
 use openapi_dropshot_runtime::Rejection;
+use tokio::task::spawn_blocking;
 
 use super::shelf::{Place, Shelf};
 use crate::admin::Shortage::Turns;
@@ -87,16 +88,24 @@ async fn plan_import(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
     if file.is_empty() {
         return page(&visit, shelf, Some("Choose a file first.".to_owned()));
     }
-    let lines = match Lines::read(file) {
-        Ok(lines) => lines,
+    let (app, user_id, catalog) = (visit.app(), shelf.member.user_id, shelf.member.catalog);
+    let planned = visit.site.by_turns(async {
+        let csv = file.clone();
+        // Tens of milliseconds for the largest.
+        let read = spawn_blocking(move || Lines::read(&csv));
+        let lines = match read.await.map_err(Error::internal)? {
+            Ok(lines) => lines,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut seen = Seen::default();
+        let plan = app.plan_import(catalog, lines, &mut seen).await?;
+        let kept = app.keep_import_plan(user_id, &plan, file.to_vec());
+        kept.await.map(Ok)
+    });
+    let id = match planned.await? {
+        Ok(id) => id,
         Err(error) => return page(&visit, shelf, Some(format!("{}.", capitalized(&error)))),
     };
-    let catalog = shelf.member.catalog;
-    let mut seen = Seen::default();
-    let plan = visit.app().plan_import(catalog, lines, &mut seen).await?;
-    let user_id = shelf.member.user_id;
-    let kept = visit.app().keep_import_plan(user_id, &plan, file.to_vec());
-    let id = kept.await?;
     Ok(see_other(&format!(
         "{}&id={id}",
         shelf.at().page("/import/plan")
@@ -109,7 +118,8 @@ async fn show_import_plan(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let turn = visit.site.turn(shelf.member.user_id, Work::InMemory);
     let _turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
     let (user_id, catalog) = (shelf.member.user_id, shelf.member.catalog);
-    match visit.app().get_kept_import(user_id, catalog, id).await {
+    let kept = visit.app().get_kept_import(user_id, catalog, id);
+    match visit.site.by_turns(kept).await {
         Ok(plan) => {
             let at = shelf.at();
             let page = PlanPage::new(Frame::of_team(&visit, shelf.team), at, id, &plan);
@@ -125,7 +135,8 @@ async fn carry_out_import(visit: Arc<Visit>, path: TeamPath, _: Form) -> Answer 
     let turn = visit.site.turn(shelf.member.user_id, Work::InMemory);
     let _turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
     let (person, catalog) = (visit.person()?, shelf.member.catalog);
-    match visit.app().carry_out_kept_import(person, catalog, id).await {
+    let done = visit.app().carry_out_kept_import(person, catalog, id);
+    match visit.site.by_turns(done).await {
         Ok(_) => Ok(see_other(&format!("{}&done=imported", shelf.at().page("")))),
         Err(error) => page(&visit, shelf, Some(not_any_more(error)?)),
     }
