@@ -3,7 +3,9 @@
 //! lettre reads a line, however long it is, and reads an answer from its beginning again with each line that comes. Whoever
 //! answers in the mail server's place, which takes no more than a network without TLS, could fill the memory by one line.
 //!
-//! Nor does it forget what came in clear behind the answer to STARTTLS, which would count as said under TLS.
+//! Nor does it forget what came in clear behind an answer. Behind that to STARTTLS it would count as said under TLS, and
+//! behind one before as the answer to STARTTLS, with more behind it. So until TLS begins, nothing may come behind the last
+//! line of an answer before the next command is said; what comes later than that is no TLS, and ends the handshake.
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,8 +30,39 @@ pub(super) struct Bounded<S> {
     stream: S,
     came: usize,
     lines: usize,
-    /// Whether TLS begins behind the line that comes next.
-    upgrading: bool,
+    answer: Answer,
+}
+
+/// How much has come of an answer that is said in clear (RFC 5321, 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// So many bytes of a line.
+    Line(usize),
+    /// A line, but for its end, behind which there are more.
+    More,
+    /// The last line, but for its end.
+    Last,
+    /// All of it.
+    Whole,
+    /// It is not in clear.
+    Encrypted,
+}
+
+impl Answer {
+    /// What it is when this byte has come; `None` where none may come.
+    fn and(self, byte: u8) -> Option<Answer> {
+        match (self, byte) {
+            (Answer::Encrypted, _) => Some(Answer::Encrypted),
+            (Answer::Whole, _) => None,
+            (Answer::Last, b'\n') => Some(Answer::Whole),
+            (_, b'\n') => Some(Answer::Line(0)),
+            // Behind the code.
+            (Answer::Line(3), b'-') => Some(Answer::More),
+            (Answer::Line(3), _) => Some(Answer::Last),
+            (Answer::Line(length), _) => Some(Answer::Line(length + 1)),
+            (Answer::More | Answer::Last, _) => Some(self),
+        }
+    }
 }
 
 impl<S> Bounded<S> {
@@ -38,7 +71,7 @@ impl<S> Bounded<S> {
             stream,
             came: 0,
             lines: 0,
-            upgrading: false,
+            answer: Answer::Line(0),
         }
     }
 }
@@ -58,12 +91,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Bounded<S> {
         let came = &buffer.filled()[before..];
         self.came += came.len();
         self.lines += came.iter().filter(|byte| **byte == b'\n').count();
-        if self.upgrading
-            && let Some(end) = came.iter().position(|byte| *byte == b'\n')
-        {
-            self.upgrading = false;
-            if end + 1 < came.len() {
-                let why = "the mail server says something in clear behind its answer to STARTTLS";
+        match came.iter().try_fold(self.answer, |it, byte| it.and(*byte)) {
+            Some(answer) => self.answer = answer,
+            None => {
+                let why = "the mail server says something in clear that it was not asked";
                 return Poll::Ready(Err(io::Error::other(why)));
             }
         }
@@ -78,7 +109,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Bounded<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         (self.came, self.lines) = (0, 0);
-        self.upgrading = bytes == b"STARTTLS\r\n";
+        self.answer = match bytes.first() {
+            // The record of a handshake (RFC 8446, 5.1); no command begins so.
+            Some(0x16) => Answer::Encrypted,
+            _ if self.answer == Answer::Encrypted => Answer::Encrypted,
+            _ => Answer::Line(0),
+        };
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -144,14 +180,40 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_counts_that_came_in_clear_behind_the_answer_to_starttls() {
-        for (answer, is_good) in [("220 go\r\n", true), ("220 go\r\n250 mine\r\n", false)] {
-            let (ours, mut theirs) = duplex(64 * 1024);
-            let mut ours = Bounded::new(ours);
-            ours.write_all(b"STARTTLS\r\n").await.unwrap();
-            theirs.write_all(answer.as_bytes()).await.unwrap();
-            let read = ours.read(&mut [0; 1024]).await;
-            assert_eq!(read.is_ok(), is_good, "{answer}: {read:?}");
+    async fn nothing_counts_that_came_in_clear_behind_an_answer() {
+        for (answers, is_good) in [
+            (&["220 go\r\n"][..], true),
+            (&["220\r\n"], true),
+            (&["220-one\r\n", "220 go\r\n"], true),
+            (&["220 go\r\n250 mine\r\n"], false),
+            (&["220-one\r\n", "220 go\r\n250 mine\r\n"], false),
+            (&["220 go\r", "\n2"], false),
+            (&["220 go\r\n", "2"], false),
+        ] {
+            for said in ["EHLO us\r\n", "STARTTLS\r\n"] {
+                let (ours, mut theirs) = duplex(64 * 1024);
+                let mut ours = Bounded::new(ours);
+                ours.write_all(said.as_bytes()).await.unwrap();
+                let mut read = Ok(0);
+                for answer in answers {
+                    assert!(read.is_ok(), "{answers:?}");
+                    theirs.write_all(answer.as_bytes()).await.unwrap();
+                    read = ours.read(&mut [0; 1024]).await;
+                }
+                assert_eq!(read.is_ok(), is_good, "{said}, {answers:?}: {read:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_encrypted_is_not_looked_at() {
+        let (ours, mut theirs) = duplex(64 * 1024);
+        let mut ours = Bounded::new(ours);
+        ours.write_all(&[0x16, 3, 1]).await.unwrap();
+        for _ in 0..2 {
+            theirs.write_all(b"220 go\r\n250 on\r\n").await.unwrap();
+            ours.read_exact(&mut [0; 16]).await.unwrap();
+            ours.write_all(&[0x17, 3, 3]).await.unwrap();
         }
     }
 

@@ -24,7 +24,7 @@ use crate::domain::list::Part;
 use crate::http::Api;
 
 /// As many events are read at once for a file.
-const STEP: u32 = 1_000;
+const STEP: u32 = 200;
 
 const COLUMNS: [&str; 10] = [
     "id",
