@@ -40,8 +40,8 @@ const CROWDED: Duration = Duration::from_secs(30);
 /// So many of a line may wait: more than that would not be served in time.
 const LINE: usize = 32;
 
-/// So many of all lines may wait. Beyond that, each line has one: who waits has one of the requests that are worked on, of
-/// which those who ask for tokens want some, too.
+/// So many of all lines may wait behind the first, and so many strangers who are the first. Who waits has one of the requests
+/// that are worked on, of which those who ask for tokens want some, too.
 const LINES: usize = 256;
 
 /// The places at which passwords are hashed, and the lines before them.
@@ -53,6 +53,7 @@ pub(super) struct Hashing {
     /// Strangers who may wait for a place.
     strangers: Arc<Semaphore>,
     room: Semaphore,
+    room_for_strangers: Arc<Semaphore>,
     /// As long as somebody stands in it.
     lines: Mutex<HashMap<Whose, Weak<Line>>>,
 }
@@ -79,6 +80,7 @@ pub(super) struct First {
     spare: Arc<Semaphore>,
     /// None for whoever is known.
     strangers: Option<Arc<Semaphore>>,
+    _room: Option<OwnedSemaphorePermit>,
     /// They are there as long as somebody stands in them.
     _lines: Vec<(Arc<Line>, OwnedSemaphorePermit)>,
     /// Until when there has to be a place.
@@ -94,6 +96,7 @@ impl Default for Hashing {
             spare: Arc::new(Semaphore::new(places)),
             strangers: Arc::new(Semaphore::new(places)),
             room: Semaphore::new(LINES),
+            room_for_strangers: Arc::new(Semaphore::new(LINES)),
             lines: Mutex::default(),
         }
     }
@@ -136,8 +139,10 @@ impl Hashing {
     pub(super) async fn first(&self, holder: Holder) -> Result<First, Error> {
         let deadline = Instant::now() + QUEUE_TIMEOUT;
         let mut lines = vec![self.wait_in(Whose::Holder(holder), deadline).await?];
-        let mut strangers = None;
+        let (mut strangers, mut room) = (None, None);
         if let Holder::Address(address) = holder {
+            let free = Arc::clone(&self.room_for_strangers).try_acquire_owned();
+            room = Some(free.map_err(Error::unavailable)?);
             let site = Whose::Site(surroundings(address));
             lines.push(self.wait_in(site, deadline).await?);
             strangers = Some(Arc::clone(&self.strangers));
@@ -146,6 +151,7 @@ impl Hashing {
             places: Arc::clone(&self.places),
             spare: Arc::clone(&self.spare),
             strangers,
+            _room: room,
             _lines: lines,
             deadline,
         })

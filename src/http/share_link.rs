@@ -7,6 +7,7 @@ use super::error;
 use super::rejection::Error;
 use crate::app::App;
 use crate::domain;
+use crate::domain::id::TeamId;
 use crate::domain::item::{ItemId, ItemType};
 use crate::domain::session::SignedIn;
 use crate::domain::share_link::{Audience, ShareLink, ShareLinkStatus};
@@ -22,11 +23,11 @@ pub(super) async fn list_links(
     let app: &App = &context.context().app;
     let permit = context.context().concurrency.acquire(caller.user_id.into());
     let _permit = permit.map_err(Rejection::Error)?;
-    let team_id = request.headers()?.x_team_id.0.into();
+    let team_id: TeamId = request.headers()?.x_team_id.0.into();
     // Also asked for with the links, since it may end meanwhile: here only who is told what is wrong with the rest.
     app.membership(team_id, caller.user_id).await?;
     let request = request.check().await?;
-    let turn = context.context().lists.next(caller.user_id.into()).await;
+    let turn = context.context().lists.next(team_id.into()).await;
     let _turn = turn.map_err(Rejection::Error)?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
     let links = app.list_links(caller.user_id, team_id, item_id).await?;

@@ -5,7 +5,7 @@
 //! what is ready in the order in which it came, so everybody else would stand behind as many pages as that team has asked for
 //! at once.
 //!
-//! So a team or a user has [a few](Turns::default) lists made at once, and its next ones wait for these. What waits is not
+//! So a team has [a few](Turns::default) lists made at once, and its next ones wait for these. What waits is not
 //! ready, and nobody stands behind it.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};

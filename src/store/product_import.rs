@@ -9,7 +9,7 @@ use super::{Batch, Sql, product};
 use crate::domain::catalog::{Catalog, Mode};
 use crate::domain::id::{ProductImportId, TeamId, UserId};
 use crate::domain::product::Product;
-use crate::domain::product_import::{Asked, KeptImport};
+use crate::domain::product_import::{Asked, KEPT_FOR_TEAM, KeptImport};
 use crate::domain::time::Timestamp;
 use crate::sql::value::{Bind, Value};
 use crate::sql::{ScriptError, lock, sql, table, text, values};
@@ -105,11 +105,19 @@ async fn find_each(
 }
 
 /// Keeps a plan, in the place of the one that the user has in this catalog.
+///
+/// Of the plans of the team, the oldest go.
 pub fn keep(catalog: Catalog, user_id: UserId, import: &KeptImport) -> impl Batch {
     (
         sql!("DELETE FROM product_import WHERE team_id = $1 AND mode = $2 AND user_id = $3")
             .with(values![catalog.team_id, catalog.mode, user_id]),
         sql!(row::INSERT).with(row::values(catalog.team_id, catalog.mode, user_id, import)),
+        // Ids are in the order of time.
+        sql!(
+            "DELETE FROM product_import WHERE team_id = $1 AND id <= ( \
+                 SELECT id FROM product_import WHERE team_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)"
+        )
+        .with(values![catalog.team_id, KEPT_FOR_TEAM]),
     )
 }
 

@@ -6,6 +6,7 @@ use invoicing::domain::Error;
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::member::Role;
+use invoicing::domain::product_import::KEPT_FOR_TEAM;
 
 use super::product_import::{all, catalog, import, large, plan};
 use super::signed_in::{join, told};
@@ -108,4 +109,27 @@ async fn a_kept_plan_of_a_catalog_that_has_changed_is_refused() {
     let done = app.carry_out_kept_import(person.clone(), catalog, id).await;
     assert!(matches!(done, Err(Error::CatalogChanged)), "{done:?}");
     assert_eq!(all(app, catalog).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_team_has_so_many_kept_plans_and_the_oldest_goes() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let (catalog, person) = catalog(&service).await;
+    let (elsewhere, stranger) = self::catalog(&service).await;
+    let csv = large(3, "1");
+    let (plan, of_others) = (plan(app, catalog, &csv).await, self::plan(app, elsewhere, &csv).await);
+    app.keep_import_plan(stranger.user_id, &of_others, csv.clone().into()).await.unwrap();
+    let first = app.keep_import_plan(person.user_id, &plan, csv.clone().into()).await.unwrap();
+    for number in 1..KEPT_FOR_TEAM {
+        let email = format!("puppet-{number}@example.com");
+        let puppet = join(app, catalog.team_id, &email, Role::Owner).await;
+        app.keep_import_plan(puppet.user_id, &plan, csv.clone().into()).await.unwrap();
+    }
+    app.get_kept_import(person.user_id, catalog, first).await.unwrap();
+    let one_more = join(app, catalog.team_id, "one-more@example.com", Role::Owner).await;
+    app.keep_import_plan(one_more.user_id, &plan, csv.into()).await.unwrap();
+    let gone = app.get_kept_import(person.user_id, catalog, first).await;
+    assert!(matches!(gone, Err(Error::ImportNotKept)), "{gone:?}");
+    assert_eq!(service.database().rows("product_import"), 1 + i64::from(KEPT_FOR_TEAM));
 }

@@ -21,7 +21,9 @@ use super::secret::Digest;
 use plan::Found;
 
 pub use line::{Schemas, new_product, product_changes};
-pub use plan::{Asked, Counts, ImportPlan, KEPT_FOR, KeptImport, Planned, PlannedLine, Seen};
+pub use plan::{
+    Asked, Counts, ImportPlan, KEPT_FOR, KEPT_FOR_TEAM, KeptImport, Planned, PlannedLine, Seen,
+};
 
 /// Makes a plan, some lines at a time.
 pub struct Planner<'a> {

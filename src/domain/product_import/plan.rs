@@ -101,6 +101,9 @@ impl ImportPlan {
 /// How long a plan is kept that a user is to confirm.
 pub const KEPT_FOR: Duration = Duration::from_hours(1);
 
+/// So many are kept for a team, of all its users: each has up to 5 MiB, and an owner may invite any number of users.
+pub const KEPT_FOR_TEAM: u32 = 20;
+
 /// A plan that a user is to confirm: what it was made of, so that it can be made again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptImport {
