@@ -73,7 +73,7 @@ impl Context {
             app,
             limits: Limits::start(settings, &replica.metrics.limits, log).await,
             concurrency,
-            lists: Turns::default(),
+            lists: Turns::on(&settings.database),
             bodies,
             places,
             unsent,

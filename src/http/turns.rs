@@ -5,7 +5,7 @@
 //! what is ready in the order in which it came, so everybody else would stand behind as many pages as that team has asked for
 //! at once.
 //!
-//! So a team has [a few](Turns::default) lists made at once, and its next ones wait for these. What waits is not
+//! So a team has [a few](Turns::on) lists made at once, and its next ones wait for these. What waits is not
 //! ready, and nobody stands behind it.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,10 +13,12 @@ use std::thread::available_parallelism;
 
 use foldhash::HashMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::yield_now;
 
 use super::rejection::Error;
 use crate::domain;
 use crate::domain::holder::Holder;
+use crate::settings::Database;
 
 /// Who has lists made, and how many of one may be.
 #[derive(Debug)]
@@ -26,24 +28,33 @@ pub(super) struct Turns {
     by: Mutex<HashMap<Holder, Weak<Semaphore>>>,
 }
 
-impl Default for Turns {
-    /// Two for each core, so that one is read from the database while another is written out.
-    fn default() -> Turns {
+impl Turns {
+    /// One for each core on SQLite, which is read by the core that makes the list. On PostgreSQL four, which are mostly waited
+    /// for.
+    pub(super) fn on(database: &Database) -> Turns {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let each = match database {
+            Database::Sqlite(_) => 1,
+            Database::Postgres(_) => 4,
+        };
         Turns {
-            at_once: 2 * available_parallelism().map_or(1, usize::from),
+            at_once: each * cores,
             by: Mutex::default(),
         }
     }
-}
 
-impl Turns {
     /// The next turn of `holder`, until it is dropped.
     ///
     /// # Errors
     /// In truth never: nobody closes what is waited for.
     pub(super) async fn next(&self, holder: Holder) -> Result<OwnedSemaphorePermit, Error> {
         let turns = self.of(holder);
+        if let Ok(turn) = Arc::clone(&turns).try_acquire_owned() {
+            return Ok(turn);
+        }
         let turn = turns.acquire_owned().await;
+        // Whoever is woken goes ahead of all who are ready, and is made to go behind them.
+        yield_now().await;
         turn.map_err(|error| Error::Domain(domain::Error::internal(error)))
     }
 
@@ -69,7 +80,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_team_has_so_many_turns_and_others_have_theirs() {
-        let turns = Turns::default();
+        let turns = Turns::on(&Database::Sqlite("x.db".into()));
         let team = |number| Holder::Team(Uuid::from_u128(number));
         let mut taken = Vec::new();
         for _ in 0..turns.at_once {
