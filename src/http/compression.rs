@@ -7,9 +7,10 @@
 //! 3. Nobody is answered 406: who takes neither gets the bytes as they are, as before.
 //! 4. An answer for which it is asked is compressed whole, at once and at the quickest level: the bytes that wait to be
 //!    sent are then the compressed ones, and those are what counts for the caller ([`super::unsent`]). That is done on the
-//!    thread that others wait for, and takes 0.4 ms for 256 KiB of prose and 4 ms for 256 KiB of noise (measured with an
-//!    optimized build on a busy core). So what is larger goes out as it is ([`LARGE`]): only pages of the longest
-//!    descriptions are, and one key could keep two cores busy by asking for those.
+//!    thread that others wait for, and takes 0.1 ms for 64 KiB of prose and 1 ms for 64 KiB of noise (measured with an
+//!    optimized build on a busy core). So what is larger goes out as it is ([`LARGE`]): only pages of long descriptions
+//!    are. With four times as much, the keys of one team, each within its limit, had others wait for 230 ms and, for a
+//!    change, for a second and a half; so they wait for 60 and 90 ms (99th percentile, twenty keys, two cores).
 //! 5. What nobody may store (`Cache-Control: no-store`) has secrets in it, the tokens of the token endpoint and the URLs of
 //!    links, and never is compressed: how long it is then would tell about them.
 //! 6. dropshot's own compression cannot do this. It compresses every answer, from 512 bytes on and while it is sent, so that
@@ -30,8 +31,8 @@ use http::header::{
 /// The most bytes that are sent as they are.
 pub(super) const SMALL: usize = 1024;
 
-/// The most bytes that are compressed (step 4). A page of a hundred usual products has a fifth of this.
-const LARGE: usize = 256 * 1024;
+/// The most bytes that are compressed (step 4). A page of a hundred usual products has less.
+const LARGE: usize = 64 * 1024;
 
 pub(super) const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 
