@@ -146,12 +146,12 @@ async fn a_page_of_the_longest_descriptions_comes_as_it_is() {
     let product = json!({
         "name": "Long", "unitPrice": 1, "currency": "EUR", "description": "\u{1f980}".repeat(2_000),
     });
-    for _ in 0..35 {
+    for _ in 0..9 {
         given.created(&product).await;
     }
     let list = given.live("GET", format!("{PRODUCTS}?limit=100"));
     let page = send(&given, list.header("accept-encoding", "gzip")).await;
-    assert!(page.body.len() > 256 * 1024, "{}", page.body.len());
+    assert!(page.body.len() > 64 * 1024, "{}", page.body.len());
     assert_eq!((page.status, page.header("content-encoding")), (200, None));
 }
 
