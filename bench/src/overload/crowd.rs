@@ -163,7 +163,10 @@ async fn sign_in(
                 "a sign-in was answered with {status}"
             )));
         }
-        if status != 503 {
+        if status == 503 {
+            // As the answer says, and as people do. Otherwise those who are refused would be the load.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        } else {
             signed_in.fetch_add(1, Ordering::Relaxed);
         }
     }
