@@ -9,8 +9,8 @@
 //!    sent are then the compressed ones, and those are what counts for the caller ([`super::unsent`]). That is done on the
 //!    thread that others wait for, and takes 0.1 ms for 64 KiB of prose and 1 ms for 64 KiB of noise (measured with an
 //!    optimized build on a busy core). So what is larger goes out as it is ([`LARGE`]): only pages of long descriptions
-//!    are. With four times as much, the keys of one team, each within its limit, had others wait for 230 ms and, for a
-//!    change, for a second and a half; so they wait for 60 and 90 ms (99th percentile, twenty keys, two cores).
+//!    are. With four times as much, twenty keys of one team, each within its limit, had others wait for 230 ms, and for
+//!    a change for a second and a half (99th percentile, two cores).
 //! 5. What nobody may store (`Cache-Control: no-store`) has secrets in it, the tokens of the token endpoint and the URLs of
 //!    links, and never is compressed: how long it is then would tell about them.
 //! 6. dropshot's own compression cannot do this. It compresses every answer, from 512 bytes on and while it is sent, so that
