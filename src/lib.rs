@@ -33,6 +33,7 @@ pub mod tally;
 mod tls;
 pub mod trace;
 mod traffic;
+mod weak_map;
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

@@ -13,9 +13,10 @@ use crate::domain::id::UserId;
 use crate::domain::one_time_link::{IssuedLink, Purpose};
 use crate::domain::password::normalized;
 use crate::domain::secret::Secret;
+use crate::domain::time::Timestamp;
 use crate::domain::user::User;
 use crate::domain::ways_to_sign_in::Way;
-use crate::store::{Sql, audit, auth_code, one_time_link, password, user};
+use crate::store::{Batch, Sql, audit, auth_code, email_change, one_time_link, password, user};
 
 impl App {
     /// Gives a user who has none a password, however easy to guess.
@@ -101,7 +102,7 @@ impl App {
                     return Err(Error::LinkNotValid.into());
                 }
                 sql.run(require_user(user_id)).await?;
-                sql.run(password::set(user_id, &hash, now)).await?;
+                sql.run(set_password(user_id, &hash, now)).await?;
                 end_browsers(sql, user_id, None).await?;
                 sql.run(auth_code::delete_unused(user_id)).await?;
                 end_app_sessions(sql, user_id, now).await?;
@@ -139,11 +140,19 @@ impl App {
             .write(user_id, async move |sql| {
                 sql.run((user::lock(user_id), require_person(&person)))
                     .await?;
-                sql.run(password::set(user_id, &hash, now)).await?;
+                sql.run(set_password(user_id, &hash, now)).await?;
                 end_other_browsers(sql, &person, &ended).await?;
                 sql.run(audit::insert(&event)).await.map(drop)
             })
             .await?;
         Ok(device)
     }
+}
+
+/// Sets a user's password, and takes away what somebody who knew the last one may have begun: links to set another, and a
+/// change of the email.
+fn set_password(user_id: UserId, hash: &Secret, now: Timestamp) -> impl Batch {
+    let links = one_time_link::delete_all(user_id);
+    let set = password::set(user_id, hash, now);
+    (set, links, email_change::delete(user_id))
 }

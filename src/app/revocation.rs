@@ -11,43 +11,68 @@
 //!   (RFC 7009, 2.2): the client wanted it to be worth nothing.
 
 use super::App;
+use super::session_end::end_by_token;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
+use crate::domain::id::AuditEventId;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::{Digest, Secret};
+use crate::domain::session::Device;
 use crate::domain::session::rules::{GrantError, rule_on_revocation};
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Sql, oauth_client, session, token};
 
 impl App {
-    /// Ends the session of an access token or a refresh token, as told [above](self). Whether there was one to end.
+    /// Ends the session of an access token or a refresh token that came from `device`, as told [above](self). Whether there was
+    /// one to end.
     ///
     /// # Errors
     /// [`Error::InvalidClient`], [`Error::InvalidGrant`], [`Error::GrantReused`]; what the store answers.
-    pub async fn revoke_token(&self, token: &Secret, client_id: ClientId) -> Result<bool, Error> {
+    pub async fn revoke_token(
+        &self,
+        token: &Secret,
+        client_id: ClientId,
+        device: Device,
+    ) -> Result<bool, Error> {
         // Revoke 1
         let (digest, now) = (token.digest(), self.now());
-        let script = async move |sql: Sql<'_>| revoke_token(sql, &digest, &client_id, now).await;
+        let revocation = Revocation {
+            token: digest,
+            client_id,
+            device,
+            event_id: self.ids.next(now),
+            now,
+        };
+        let script = async move |sql: Sql<'_>| revoke_token(sql, &revocation).await;
         Ok(self.store.write(Holder::Exchanges, script).await??)
     }
+}
+
+/// A token that was presented to be revoked (after Revoke 1).
+struct Revocation {
+    token: Digest,
+    client_id: ClientId,
+    device: Device,
+    /// What the audit tells of it.
+    event_id: AuditEventId,
+    now: Timestamp,
 }
 
 /// Revoke 2 to Revoke 6. A refused revocation may end a session, so it is a result here and no error, which would undo that.
 async fn revoke_token(
     sql: Sql<'_>,
-    presented: &Digest,
-    client_id: &ClientId,
-    now: Timestamp,
+    presented: &Revocation,
 ) -> Result<Result<bool, GrantError>, ScriptError> {
-    let refresh = token::lock_refresh_token(presented);
-    let access = token::find_access_token(presented, now);
+    let Revocation { client_id, now, .. } = presented;
+    let refresh = token::lock_refresh_token(&presented.token);
+    let access = token::find_access_token(&presented.token, *now);
     let client = oauth_client::exists(client_id);
     let (known, signed_in, client_exists) = sql.run((refresh, access, client)).await?;
     let session = match signed_in {
         Some((signed_in, _)) => {
             let id = signed_in.session_id;
-            sql.run((session::lock(id), session::find(id, now)))
+            sql.run((session::lock(id), session::find(id, *now)))
                 .await?
                 .1
         }
@@ -58,10 +83,13 @@ async fn revoke_token(
         session.as_ref(),
         client_exists,
         client_id,
-        now,
+        *now,
     );
-    if let Ok(Some(id)) | Err(GrantError::Reused(id)) = ruling {
-        sql.run(session::end(id, now)).await?;
+    let user_id = known.map(|it| it.user_id);
+    let user_id = user_id.or(session.map(|it| it.user_id));
+    if let (Ok(Some(id)) | Err(GrantError::Reused(id)), Some(user_id)) = (&ruling, user_id) {
+        let event = (presented.event_id, *now);
+        end_by_token(sql, (*id, user_id), &presented.device, event).await?;
     }
     Ok(ruling.map(|ended| ended.is_some()))
 }

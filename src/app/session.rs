@@ -42,12 +42,13 @@
 //!
 //! The rulings themselves are in [`rules`](crate::domain::session::rules): plain functions.
 
+use super::session_end::end_by_token;
 use super::user::require_user;
 use super::{App, Presented};
 use crate::domain::Error;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::holder::Holder;
-use crate::domain::id::{SessionId, UserId};
+use crate::domain::id::{AuditEventId, SessionId, UserId};
 use crate::domain::list::Part;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
@@ -145,7 +146,8 @@ impl App {
         };
         // Two tokens of one session may go together: whichever is first, the other is answered as if it came second.
         let subjects = [Subject::refresh_token(&refresh.token)];
-        let script = async move |sql: Sql<'_>| refresh_token(sql, &refresh).await;
+        let event_id = self.ids.next(now);
+        let script = async move |sql: Sql<'_>| refresh_token(sql, &refresh, event_id).await;
         let refreshed = self
             .store
             .write_in_group(Holder::Exchanges, subjects, script)
@@ -170,7 +172,8 @@ impl App {
 
     /// Steps Code 2 to Code 5: who is signed in, with the session and the pair of tokens that are given.
     pub(crate) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
-        let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange).await;
+        let event_id = self.ids.next(exchange.now);
+        let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange, event_id).await;
         Ok(self.store.write(Holder::Exchanges, script).await??)
     }
 
@@ -250,6 +253,7 @@ impl App {
 async fn exchange_code(
     sql: Sql<'_>,
     exchange: &CodeExchange,
+    event_id: AuditEventId,
 ) -> Result<Result<UserId, GrantError>, ScriptError> {
     // The client first, as whoever changes one and its codes locks it first.
     let client = oauth_client::hold(&exchange.client_id);
@@ -261,7 +265,11 @@ async fn exchange_code(
             begin_session(sql, user_id, known.generation, exchange).await?;
         }
         (Ok(_), None) => return Err(Error::internal("an unknown code was granted").into()),
-        (Err(error), _) => end_session_if_reused(sql, error, exchange.now).await?,
+        (Err(GrantError::Reused(id)), Some(known)) => {
+            let event = (event_id, exchange.now);
+            end_by_token(sql, (id, known.code.user_id), &exchange.device, event).await?; // Code 2
+        }
+        (Err(_), _) => {}
     }
     Ok(ruling)
 }
@@ -295,6 +303,7 @@ async fn begin_session(
 async fn refresh_token(
     sql: Sql<'_>,
     refresh: &Refresh,
+    event_id: AuditEventId,
 ) -> Result<Result<Refreshed, GrantError>, ScriptError> {
     let token = token::lock_refresh_token(&refresh.token);
     let client = oauth_client::exists(&refresh.client_id);
@@ -305,7 +314,10 @@ async fn refresh_token(
         (Ok(_), None) => Err(Error::internal("an unknown token was granted").into()),
         (Err(error), known) => {
             sql.run(grace_to_end(known).map(session::end_grace)).await?;
-            end_session_if_reused(sql, error, refresh.now).await?;
+            if let (GrantError::Reused(id), Some(known)) = (error, known) {
+                let event = (event_id, refresh.now);
+                end_by_token(sql, (id, known.user_id), &refresh.device, event).await?; // Refresh 7
+            }
             Ok(Err(error))
         }
     }
@@ -350,18 +362,6 @@ async fn rotate(
     ))
     .await?;
     Ok(())
-}
-
-/// Code 2 and Refresh 7
-async fn end_session_if_reused(
-    sql: Sql<'_>,
-    error: GrantError,
-    now: Timestamp,
-) -> Result<(), ScriptError> {
-    match error {
-        GrantError::Reused(session_id) => sql.run(session::end(session_id, now)).await.map(drop),
-        GrantError::InvalidClient | GrantError::InvalidGrant => Ok(()),
-    }
 }
 
 fn token_set(pair: TokenPair, user_id: UserId, expires_at: Timestamp, now: Timestamp) -> TokenSet {

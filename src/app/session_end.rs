@@ -19,9 +19,10 @@ use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::holder::Holder;
-use crate::domain::id::{SessionId, UserId};
+use crate::domain::id::{AuditEventId, SessionId, UserId};
 use crate::domain::oauth_client::ClientId;
-use crate::domain::session::{EndedSessions, Session};
+use crate::domain::session::{Device, EndedSessions, Session};
+use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, audit, auth_code, browser_session, session, user};
 
@@ -150,6 +151,29 @@ impl App {
             }
         }
     }
+}
+
+/// Ends a session of a user because of a token or a code that was presented on `device`, and tells of it as `event_id`.
+pub(super) async fn end_by_token(
+    sql: Sql<'_>,
+    (id, user_id): (SessionId, UserId),
+    device: &Device,
+    (event_id, now): (AuditEventId, Timestamp),
+) -> Result<(), ScriptError> {
+    if !sql.run(session::end(id, now)).await? {
+        return Ok(());
+    }
+    let event = AuditEvent {
+        actor: Some(user_id),
+        client_address: device.client_address.map(|it| it.to_string()),
+        user_agent: device.user_agent.clone(),
+        ..AuditEvent::new(event_id, &Actor::Operator, Action::EndSession, now)
+    };
+    // What is written of a user who is deleted meanwhile would not be forgotten.
+    if sql.run(user::hold(user_id)).await? {
+        sql.run(audit::insert(&event.to(id.0))).await?;
+    }
+    Ok(())
 }
 
 /// Ends a session that `exists` locks; `event` tells of it, unless it had ended already.

@@ -192,7 +192,8 @@ impl App {
         let count = async move |sql: Sql<'_>| attempt.count(sql, now).await;
         let checked = self.store.write(Holder::Strangers, count).await??;
         let password = normalized(typed.reveal());
-        match first.verify(password, known.hash.clone()).await? {
+        let verified = self.hashing.verify(first, password, known.hash.clone());
+        match verified.await? {
             true => Ok(checked),
             false => Err(Error::WrongPassword),
         }

@@ -64,7 +64,8 @@ string_enum! {
         SignIn = "sign-in",
         /// Somebody signed out.
         SignOut = "sign-out",
-        /// A session of an app was ended, or all of a user or an app.
+        /// A session of an app was ended, by it or by somebody else, or all of a user or an app. So is one of which a code or a
+        /// token came twice.
         EndSession = "end-session",
         /// A session of a browser was ended from another, or all of a user.
         EndBrowserSession = "end-browser-session",

@@ -11,6 +11,7 @@ use super::answered::answered;
 use super::api::Service;
 use super::context::{Context, RequestContext};
 use super::rejection::Error;
+use super::turns::until_answered;
 use super::{credential, error, product, span};
 use crate::domain::api_key::ApiKey;
 use crate::generated::catalog::*;
@@ -40,7 +41,7 @@ impl CatalogApi for Service {
         _: &'static Operation,
         work: W,
     ) -> impl Future<Output = W::Output> + Send {
-        span::within(context, work)
+        span::within(context, until_answered(work))
     }
 
     fn answered(

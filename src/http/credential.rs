@@ -17,7 +17,7 @@
 
 use std::net::IpAddr;
 
-use http::header::{AUTHORIZATION, COOKIE, HeaderMap};
+use http::header::{AUTHORIZATION, COOKIE, HeaderMap, USER_AGENT};
 use openapi_dropshot_runtime::Admitted;
 
 use super::context::{Context, RequestContext};
@@ -29,12 +29,16 @@ use crate::app::{App, Presented};
 use crate::client_address::{client_address, network};
 use crate::domain;
 use crate::domain::api_key::ApiKey;
+use crate::domain::audit::Visitor;
 use crate::domain::browser_session::InBrowser;
 use crate::domain::holder::Holder;
 use crate::domain::session::SignedIn;
 use crate::limit::{Policy, Verdict};
 use crate::log::Caller;
 use crate::traffic;
+
+/// As much of what a client calls itself is kept.
+const USER_AGENT_LENGTH: usize = 512;
 
 /// Admits the holder of an API key.
 pub(super) async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
@@ -144,6 +148,16 @@ pub(crate) fn address(context: &RequestContext) -> IpAddr {
     let (request, shared) = (&context.request, context.context());
     let peer = request.remote_addr().ip();
     client_address(peer, request.headers(), &shared.trusted_proxies)
+}
+
+/// Where a request comes from, and what its client calls itself.
+pub(crate) fn visitor(context: &RequestContext) -> Visitor {
+    let user_agent = context.request.headers().get(USER_AGENT);
+    let user_agent = user_agent.and_then(|it| it.to_str().ok());
+    Visitor {
+        address: address(context),
+        user_agent: user_agent.map(|it| it.chars().take(USER_AGENT_LENGTH).collect()),
+    }
 }
 
 /// That the request is under way, unless the server is stopping.

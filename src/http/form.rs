@@ -24,7 +24,6 @@ pub(crate) const MULTIPART: &str = "multipart/form-data";
 /// A form of which nothing has been read.
 pub(crate) struct UnreadForm {
     encoding: Option<Encoding>,
-    takes_file: bool,
     /// What is said where there is none.
     otherwise: &'static str,
     body: RequestBody,
@@ -64,7 +63,6 @@ impl ExclusiveExtractor for UnreadForm {
         let (head, body) = request.into_parts();
         Ok(UnreadForm {
             encoding: is_form(&head.headers).then_some(Encoding::Url),
-            takes_file: false,
             otherwise: "must be application/x-www-form-urlencoded",
             body: RequestBody::new(&head.headers, body),
         })
@@ -97,7 +95,6 @@ impl ExclusiveExtractor for UnreadUpload {
         let body = RequestBody::new(&head.headers, body);
         Ok(UnreadUpload(UnreadForm {
             encoding: multipart::boundary(&head.headers).map(Encoding::Multipart),
-            takes_file: true,
             otherwise: "must be multipart/form-data with a boundary",
             body: body.allowing(multipart::MAX_BYTES, multipart::DEADLINE),
         }))
@@ -112,11 +109,6 @@ impl ExclusiveExtractor for UnreadUpload {
 }
 
 impl UnreadForm {
-    /// Whether it may bring a file.
-    pub(crate) fn may_have_file(&self) -> bool {
-        self.takes_file
-    }
-
     /// The most bytes of memory that its body takes while it is read.
     pub(super) fn expected_bytes(&self) -> usize {
         self.body.expected_bytes()

@@ -12,6 +12,7 @@ use super::answered::answered;
 use super::api::Service;
 use super::context::{Context, RequestContext};
 use super::rejection::Error;
+use super::turns::until_answered;
 use super::{credential, error, session, share_link, span};
 use crate::domain::session::SignedIn;
 use crate::generated::mobile::*;
@@ -58,7 +59,7 @@ impl MobileApi for Service {
         _: &'static Operation,
         work: W,
     ) -> impl Future<Output = W::Output> + Send {
-        span::within(context, work)
+        span::within(context, until_answered(work))
     }
 
     fn answered(

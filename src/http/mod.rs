@@ -52,7 +52,7 @@ pub use api::{Api, Service};
 pub(crate) use concurrency_limit::Permit;
 pub use context::Context;
 pub(crate) use context::RequestContext;
-pub(crate) use credential::{address, browser, cookie, stranger};
+pub(crate) use credential::{address, browser, cookie, stranger, visitor};
 pub(crate) use docs::register_at_root;
 pub(crate) use error::answer as problem;
 pub(crate) use file::File;

@@ -9,11 +9,13 @@ use openapi_dropshot_runtime::{Rejection, Unchecked};
 
 use super::api::Api;
 use super::context::RequestContext;
+use super::credential::{address, visitor};
 use super::form::UnreadForm;
 use super::received::{received, received_form};
 use super::rejection::Error;
 use super::{credential, error, unpublished};
 use crate::domain;
+use crate::domain::audit::Visitor;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
 use crate::domain::session::{Device, TokenRequest, TokenSet};
@@ -29,7 +31,7 @@ pub(super) async fn exchange_token(
     let tokens = context
         .context()
         .app
-        .exchange_token(token_request(request.body))
+        .exchange_token(token_request(context, request.body))
         .await?;
     Ok(ExchangeTokenAnswer::new(
         token_response(&tokens)?,
@@ -66,7 +68,7 @@ async fn revoke_token(
     let [token, client_id] = form.required(["token", "client_id"])?;
     let (token, client_id) = (Secret::from_text(token), ClientId::new(client_id));
     let app = &context.context().app;
-    let has_ended = app.revoke_token(&token, client_id).await?;
+    let has_ended = app.revoke_token(&token, client_id, asking(context)).await?;
     let mut answer = Response::default();
     if !has_ended {
         answer.extensions_mut().insert(NothingChanged);
@@ -77,27 +79,45 @@ async fn revoke_token(
     Ok(answer)
 }
 
-fn token_request(body: types::TokenRequest) -> TokenRequest {
+fn token_request(context: &RequestContext, body: types::TokenRequest) -> TokenRequest {
     match body {
         types::TokenRequest::AuthorizationCodeGrant(grant) => TokenRequest::AuthorizationCode {
             code: Secret::from_text(grant.code),
             code_verifier: Secret::from_text(grant.code_verifier),
             redirect_uri: grant.redirect_uri.into(),
             client_id: ClientId::new(grant.client_id),
-            device: device(grant.install_id, grant.user_agent),
+            device: device(context, grant.install_id, grant.user_agent),
         },
         types::TokenRequest::RefreshTokenGrant(grant) => TokenRequest::RefreshToken {
             refresh_token: Secret::from_text(grant.refresh_token),
             client_id: ClientId::new(grant.client_id),
-            device: device(grant.install_id, grant.user_agent),
+            device: device(context, grant.install_id, grant.user_agent),
         },
     }
 }
 
-fn device(install_id: Option<types::InstallId>, user_agent: Option<types::UserAgent>) -> Device {
+fn device(
+    context: &RequestContext,
+    install_id: Option<types::InstallId>,
+    user_agent: Option<types::UserAgent>,
+) -> Device {
     Device {
         install_id: install_id.map(Into::into),
         user_agent: user_agent.map(Into::into),
+        client_address: Some(address(context)),
+    }
+}
+
+/// The device from which a request comes that names none.
+fn asking(context: &RequestContext) -> Device {
+    let Visitor {
+        address,
+        user_agent,
+    } = visitor(context);
+    Device {
+        user_agent,
+        client_address: Some(address),
+        ..Device::default()
     }
 }
 

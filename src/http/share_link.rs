@@ -28,7 +28,7 @@ pub(super) async fn list_links(
     app.membership(team_id, caller.user_id).await?;
     let request = request.check().await?;
     let turn = context.context().lists.next(team_id.into()).await;
-    let _turn = turn.map_err(Rejection::Error)?;
+    turn.map_err(Rejection::Error)?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
     let links = app.list_links(caller.user_id, team_id, item_id).await?;
     Ok(ListLinksAnswer::new(

@@ -3,71 +3,103 @@
 //! A page of long products takes a hundred times the processor that one product takes, most of it to compress it. Limits count
 //! requests, and a team has as many of these as all its keys: it can ask for more pages than there are cores for. tokio runs
 //! what is ready in the order in which it came, so everybody else would stand behind as many pages as that team has asked for
-//! at once.
+//! at once. So:
 //!
-//! So a team has [a few](Turns::on) lists made at once, and its next ones wait for these. What waits is not
-//! ready, and nobody stands behind it.
+//! 1. A team has [a few](Turns::on) lists made at once, and its next ones wait for these. What waits is not ready, and nobody
+//!    stands behind it. Some may wait ([`LINE`]); more are told to try again, since each has a permit meanwhile.
+//! 2. Whoever has a turn lets all others who are ready go first. (What is made without a pause would be over before the next
+//!    could wait for it.)
+//! 3. It is kept until the answer is compressed ([`until_answered`]).
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::cell::Cell;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use foldhash::HashMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::yield_now;
 
 use super::rejection::Error;
+use crate::admin::Shortage;
 use crate::domain;
 use crate::domain::holder::Holder;
 use crate::settings::Database;
+use crate::weak_map::WeakMap;
+
+/// So many lists of a team may wait. They are made within a fifth of a second, and a key may ask for two hundred at once.
+const LINE: usize = 256;
+
+tokio::task_local! {
+    /// The turn of the request that is served by this task.
+    static TURN: Cell<Option<Turn>>;
+}
+
+/// Does all the work for a request, and keeps a turn that it takes until then (step 3).
+pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Output> {
+    TURN.scope(Cell::new(None), work)
+}
 
 /// Who has lists made, and how many of one may be.
 #[derive(Debug)]
 pub(super) struct Turns {
     at_once: usize,
     /// As long as somebody has or waits for a turn.
-    by: Mutex<HashMap<Holder, Weak<Semaphore>>>,
+    by: WeakMap<Holder, Line>,
+}
+
+#[derive(Debug)]
+struct Line {
+    turns: Arc<Semaphore>,
+    room: Semaphore,
+}
+
+/// The line is there as long as somebody has a turn.
+struct Turn {
+    _permit: OwnedSemaphorePermit,
+    _line: Arc<Line>,
 }
 
 impl Turns {
-    /// One for each core on SQLite, which is read by the core that makes the list. On PostgreSQL four, which are mostly waited
-    /// for.
+    /// On SQLite, which is read by the core that makes the list, one for each core but one, which is left to all others. On
+    /// PostgreSQL four for each, which are mostly waited for.
     pub(super) fn on(database: &Database) -> Turns {
         let cores = available_parallelism().map_or(1, usize::from);
-        let each = match database {
-            Database::Sqlite(_) => 1,
-            Database::Postgres(_) => 4,
+        let at_once = match database {
+            Database::Sqlite(_) => (cores - 1).max(1),
+            Database::Postgres(_) => 4 * cores,
         };
         Turns {
-            at_once: each * cores,
-            by: Mutex::default(),
+            at_once,
+            by: WeakMap::default(),
         }
     }
 
-    /// The next turn of `holder`, until it is dropped.
+    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered).
     ///
     /// # Errors
-    /// In truth never: nobody closes what is waited for.
-    pub(super) async fn next(&self, holder: Holder) -> Result<OwnedSemaphorePermit, Error> {
-        let turns = self.of(holder);
-        if let Ok(turn) = Arc::clone(&turns).try_acquire_owned() {
-            return Ok(turn);
-        }
-        let turn = turns.acquire_owned().await;
-        // Whoever is woken goes ahead of all who are ready, and is made to go behind them.
-        yield_now().await;
-        turn.map_err(|error| Error::Domain(domain::Error::internal(error)))
-    }
-
-    fn of(&self, holder: Holder) -> Arc<Semaphore> {
-        // Nothing panics while it is locked.
-        let mut by = self.by.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(turns) = by.get(&holder).and_then(Weak::upgrade) {
-            return turns;
-        }
-        by.retain(|_, turns| turns.strong_count() > 0);
-        let turns = Arc::new(Semaphore::new(self.at_once));
-        by.insert(holder, Arc::downgrade(&turns));
-        turns
+    /// [`Error::Overloaded`] when too many wait for one.
+    pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
+        let line = self.by.get(holder, || Line {
+            turns: Arc::new(Semaphore::new(self.at_once)),
+            room: Semaphore::new(LINE),
+        });
+        let permit = match Arc::clone(&line.turns).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                let room = line.room.try_acquire();
+                let _room = room.map_err(|_| Error::Overloaded(Shortage::Turns))?;
+                let permit = Arc::clone(&line.turns).acquire_owned().await;
+                // Nobody closes it.
+                permit.map_err(|error| Error::Domain(domain::Error::internal(error)))?
+            }
+        };
+        let turn = Turn {
+            _permit: permit,
+            _line: line,
+        };
+        // Without a request there is nothing to keep it for.
+        _ = TURN.try_with(|it| it.set(Some(turn)));
+        yield_now().await; // step 2
+        Ok(())
     }
 }
 
@@ -78,21 +110,57 @@ mod tests {
 
     use super::*;
 
+    fn turns(at_once: usize) -> Arc<Turns> {
+        Arc::new(Turns {
+            at_once,
+            by: WeakMap::default(),
+        })
+    }
+
+    fn team(number: u128) -> Holder {
+        Holder::Team(Uuid::from_u128(number))
+    }
+
+    /// A request that has a turn until somebody says that it is answered.
+    fn request(
+        turns: &Arc<Turns>,
+        holder: Holder,
+        answered: &Arc<Semaphore>,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let (turns, answered) = (Arc::clone(turns), Arc::clone(answered));
+        until_answered(async move {
+            turns.next(holder).await.unwrap();
+            drop(answered.acquire().await);
+        })
+    }
+
     #[tokio::test]
-    async fn a_team_has_so_many_turns_and_others_have_theirs() {
-        let turns = Turns::on(&Database::Sqlite("x.db".into()));
-        let team = |number| Holder::Team(Uuid::from_u128(number));
-        let mut taken = Vec::new();
-        for _ in 0..turns.at_once {
-            taken.push(turns.next(team(1)).await.unwrap());
-        }
-        let mut late = Box::pin(turns.next(team(1)));
+    async fn a_team_has_so_many_turns_until_they_are_answered_and_others_have_theirs() {
+        let turns = turns(2);
+        let never = Arc::new(Semaphore::new(0));
+        let begun = [(); 2].map(|()| tokio::spawn(request(&turns, team(1), &never)));
+        // They take their turns before this goes on.
+        yield_now().await;
+        let next = || Box::pin(turns.next(team(1)));
+        let mut late = next();
         assert!((&mut late).now_or_never().is_none());
-        assert!(turns.next(team(2)).now_or_never().is_some());
-        taken.pop();
-        drop(late.await.unwrap());
-        drop(taken);
-        drop(turns.next(team(3)).await);
-        assert_eq!(turns.by.lock().unwrap().len(), 1);
+        turns.next(team(2)).await.unwrap();
+        begun[0].abort();
+        late.await.unwrap();
+        let mut line: Vec<_> = (0..LINE).map(|_| next()).collect();
+        let one = tokio::spawn(request(&turns, team(1), &never));
+        yield_now().await;
+        for waiting in &mut line {
+            assert!(waiting.now_or_never().is_none());
+        }
+        let told = next().await;
+        assert!(matches!(told, Err(Error::Overloaded(Shortage::Turns))));
+        drop((line, one));
+    }
+
+    #[tokio::test]
+    async fn whoever_has_a_turn_lets_others_go_first() {
+        let turns = turns(1);
+        assert!(Box::pin(turns.next(team(1))).now_or_never().is_none());
     }
 }

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
+use http::StatusCode;
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::SpanKind;
@@ -28,6 +29,8 @@ pub(super) enum FetchError {
     TooSlow(String),
     #[error("the answer of {0} is longer than 256 KiB")]
     TooLarge(String),
+    #[error("{0} answered {1}")]
+    NotNow(String, StatusCode),
     #[error("{host}: {}", causes(.source))]
     Failed {
         host: String,
@@ -42,6 +45,7 @@ impl FetchError {
             FetchError::InClear(_) => "in_clear",
             FetchError::TooSlow(_) => "timeout",
             FetchError::TooLarge(_) => "too_large",
+            FetchError::NotNow(..) => "not_now",
             FetchError::Failed { .. } => "no_answer",
         }
     }
@@ -117,6 +121,11 @@ impl Fetch {
         };
         let request = Request::try_from(request).map_err(failed)?;
         let mut answer = self.client.execute(request).await.map_err(failed)?;
+        let status = answer.status();
+        // Whatever else it says, it says nothing of whoever signs in.
+        if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+            return Err(FetchError::NotNow(host.to_owned(), status));
+        }
         let mut body = Vec::new();
         while let Some(piece) = answer.chunk().await.map_err(failed)? {
             if body.len() + piece.len() > LARGEST {
@@ -125,7 +134,7 @@ impl Fetch {
             body.extend_from_slice(&piece);
         }
         let mut response = HttpResponse::new(body);
-        *response.status_mut() = answer.status();
+        *response.status_mut() = status;
         *response.headers_mut() = answer.headers().clone();
         Ok(response)
     }

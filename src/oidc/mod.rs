@@ -147,6 +147,14 @@ impl Provider {
         self.turns.take(address).ok_or(Error::Busy)
     }
 
+    /// The same, of somebody who brings a code.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], also when that network has brought too many that were not taken.
+    pub(crate) fn turn_with_code(&self, address: IpAddr) -> Result<Turn<'_>, Error> {
+        self.turns.take_with_code(address).ok_or(Error::Busy)
+    }
+
     /// Where to send somebody who is at this address: step 2. `anew` is whether they are to sign in there again.
     ///
     /// # Errors
@@ -189,12 +197,13 @@ impl Provider {
         Ok(url.url().0.into())
     }
 
-    /// Who has come back with this code: steps 3 to 5. `iss` is what came with it.
+    /// Who has come back with this code, and has this turn: steps 3 to 5. `iss` is what came with it.
     ///
     /// # Errors
     /// As [`Error`] says.
     pub(crate) async fn claims(
         &self,
+        turn: &mut Turn<'_>,
         request: &AuthenticationRequest,
         code: String,
         iss: Option<&str>,
@@ -206,7 +215,11 @@ impl Provider {
             let came = short(iss.unwrap_or("nobody"));
             return Err(Error::Unproven(format!("the code is from {came:?}")));
         }
-        let token = self.exchange(&metadata, request, code).await?;
+        let exchanged = self.exchange(&metadata, request, code).await;
+        if matches!(exchanged, Err(Error::InvalidCode(_))) {
+            turn.code_was_refused();
+        }
+        let token = exchanged?;
         let checked = self.check_token(&metadata, request, &token);
         let claims = match checked {
             Err(Refusal::UnknownKey(_)) => {

@@ -3,21 +3,36 @@
 //! A provider may take seconds for an answer, and whoever waits for it holds a request of ours. So few wait at once, and one
 //! network has a quarter of the turns: nobody keeps all others from signing in, or strangers from anything else that they may
 //! do. A quarter is sixteen by default, as many people of one office as are likely to come back within the same second.
+//!
+//! A code that nobody has is a request of ours to the provider all the same, in the name of this server; and a provider that
+//! hears too many of one client refuses all of them. So a network that brings codes which the provider does not take has
+//! few tries: [`CODES`] at once, and then one every [`CODE_EVERY`] seconds. Who brings good ones is not counted.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use crate::client_address::network;
+use crate::limit::{Limiter, Policy};
 
 /// As many wait at once, however many requests there may be.
 const AT_MOST: usize = 64;
+
+/// So many codes that are not taken may come from one network at once.
+const CODES: u32 = 5;
+
+/// In so many seconds one more may.
+const CODE_EVERY: u32 = 10;
 
 /// Who waits.
 #[derive(Debug)]
 pub(super) struct Turns {
     at_once: usize,
     waiting: Mutex<HashMap<IpAddr, usize>>,
+    /// Codes, until they are taken.
+    codes: Limiter<IpAddr>,
+    begun: Instant,
 }
 
 impl Turns {
@@ -27,7 +42,21 @@ impl Turns {
         Turns {
             at_once: part.clamp(1, AT_MOST),
             waiting: Mutex::default(),
+            codes: Limiter::new(Policy {
+                per_second: 1,
+                burst: CODES,
+            }),
+            begun: Instant::now(),
         }
+    }
+
+    /// A turn of somebody at this address who brings a code; none if that network has brought too many that were not taken.
+    pub(super) fn take_with_code(&self, address: IpAddr) -> Option<Turn<'_>> {
+        let mut turn = self.take(address)?;
+        // It counts by the second, and its clock is that much slower.
+        let now = self.begun + self.begun.elapsed() / CODE_EVERY;
+        turn.brings_code = self.codes.take(turn.network, now).allowed();
+        turn.brings_code.then_some(turn)
     }
 
     /// A turn of somebody at this address, until it is dropped; none if too many have one.
@@ -43,6 +72,7 @@ impl Turns {
         Some(Turn {
             turns: self,
             network,
+            brings_code: false,
         })
     }
 
@@ -57,10 +87,22 @@ impl Turns {
 pub(crate) struct Turn<'t> {
     turns: &'t Turns,
     network: IpAddr,
+    /// Whether a code is counted that may be taken.
+    brings_code: bool,
+}
+
+impl Turn<'_> {
+    /// The code was not taken.
+    pub(super) fn code_was_refused(&mut self) {
+        self.brings_code = false;
+    }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
+        if self.brings_code {
+            self.turns.codes.give_back(self.network);
+        }
         let mut waiting = self.turns.waiting();
         if let Some(own) = waiting.get_mut(&self.network) {
             *own -= 1;
@@ -91,6 +133,21 @@ mod tests {
         assert!(take(&turns, "2001:db8::5").is_some());
         own.clear();
         assert!(turns.waiting().is_empty());
+    }
+
+    #[test]
+    fn a_network_brings_few_codes_that_are_not_taken_and_any_number_that_are() {
+        let turns = Turns::new(4_096);
+        let with_code = |last: u8| turns.take_with_code([192, 0, 2, last].into());
+        for _ in 0..100 {
+            drop(with_code(1).unwrap());
+        }
+        for _ in 0..CODES {
+            with_code(1).unwrap().code_was_refused();
+        }
+        assert!(with_code(1).is_none());
+        assert!(take(&turns, "192.0.2.1").is_some());
+        assert!(with_code(2).is_some());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::failure::Failure;
 use super::route::{Answer, NoVariables, Route};
-use super::site::{Site, Work};
+use super::site::Site;
 use super::visit::Visit;
 use crate::admin::Shortage::Turns;
 use crate::domain::Error;
@@ -63,13 +63,14 @@ struct Export {
 impl Export {
     fn begin(visit: &Arc<Visit>) -> Result<Export, Failure> {
         let user_id = visit.user_id()?;
-        let turn = visit.site.turn(user_id, Work::Download);
-        let turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
+        let turn = visit.site.download(user_id);
+        let mut turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
         let (to, pieces) = mpsc::channel(1);
         let visit = Arc::clone(visit);
         let telling = tokio::spawn(async move {
-            let _turn = turn;
-            visit.app().tell_of_user(user_id, to).await
+            visit.app().tell_of_user(user_id, to).await?;
+            turn.is_done();
+            Ok(())
         });
         Ok(Export { pieces, telling })
     }
@@ -88,7 +89,7 @@ impl Export {
 
 impl Drop for Export {
     fn drop(&mut self) {
-        // At once, not with the next piece: whoever breaks off may begin anew.
+        // At once, not with the next piece: whoever breaks off may soon begin anew.
         self.telling.abort();
     }
 }

@@ -9,8 +9,9 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, Response};
 use openapi_dropshot_runtime::Rejection;
 
+use super::site;
+
 use super::failure::Failure;
-use super::site::{Turn, Work};
 use super::visit::Visit;
 use crate::admin::Shortage::Turns;
 use crate::domain::Error;
@@ -40,12 +41,12 @@ pub(super) async fn download(
     file_name: &'static str,
     lines: impl Lines,
 ) -> Result<Response<Bytes>, Failure> {
-    let turn = visit.site.turn(visit.user_id()?, Work::Download);
+    let turn = visit.site.download(visit.user_id()?);
     let mut download = Download {
         context: Arc::clone(&visit.context),
         lines,
         goes_on: true,
-        _turn: turn.ok_or(Rejection::Error(Overloaded(Turns)))?,
+        turn: turn.ok_or(Rejection::Error(Overloaded(Turns)))?,
     };
     let mut answer = Response::new(download.piece().await?);
     let headers = answer.headers_mut();
@@ -64,7 +65,7 @@ struct Download<L> {
     context: Arc<RequestContext>,
     lines: L,
     goes_on: bool,
-    _turn: Turn,
+    turn: site::Download,
 }
 
 impl<L: Lines> Download<L> {
@@ -77,6 +78,9 @@ impl<L: Lines> Download<L> {
             piece = file.into_inner().map_err(Error::internal)?;
             // SQLite has read on this thread, and a peer that is quick never has it wait.
             tokio::task::yield_now().await;
+        }
+        if !self.goes_on {
+            self.turn.is_done();
         }
         Ok(piece.into())
     }

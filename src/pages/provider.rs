@@ -35,7 +35,7 @@ use crate::domain::id::BrowserSessionId;
 use crate::domain::secret::Secret;
 use crate::http::Api;
 use crate::log::ErrorCode;
-use crate::oidc::{self, Provider};
+use crate::oidc::{self, Provider, Turn};
 
 /// The longest code that is sent on.
 const CODE_LENGTH: usize = 4_096;
@@ -159,11 +159,11 @@ async fn come_back(visit: Arc<Visit>, _: NoVariables) -> Answer {
         return stray(&visit);
     };
     // Whoever is told that it is too full has still everything to come back with.
-    let _turn = match provider.turn(visit.browser().visitor.address) {
+    let turn = match provider.turn_with_code(visit.browser().visitor.address) {
         Ok(turn) => turn,
         Err(error) => return not_proven(&visit, provider, &request, &error),
     };
-    let answered = taken_up(&visit, provider, request).await;
+    let answered = taken_up(&visit, provider, turn, request).await;
     let mut answer = answered.unwrap_or_else(|failure| error::answer(&visit, failure));
     // Whatever became of it, it is used.
     let cleared = Cookie::Provider.clear(&visit.site);
@@ -171,7 +171,12 @@ async fn come_back(visit: Arc<Visit>, _: NoVariables) -> Answer {
     Ok(answer)
 }
 
-async fn taken_up(visit: &Visit, provider: &Provider, request: AuthenticationRequest) -> Answer {
+async fn taken_up(
+    visit: &Visit,
+    provider: &Provider,
+    mut turn: Turn<'_>,
+    request: AuthenticationRequest,
+) -> Answer {
     let code = visit.query("code").filter(|it| it.len() <= CODE_LENGTH);
     let (Some(code), None) = (code, visit.query("error")) else {
         let message = "You went back, or it does not let you in here. Nothing was changed.";
@@ -182,7 +187,8 @@ async fn taken_up(visit: &Visit, provider: &Provider, request: AuthenticationReq
         return Ok(see_other(&invitation(link)));
     }
     let iss = visit.query("iss");
-    let claims = match provider.claims(&request, code, iss.as_deref()).await {
+    let claims = provider.claims(&mut turn, &request, code, iss.as_deref());
+    let claims = match claims.await {
         Ok(claims) => claims,
         Err(error) => return not_proven(visit, provider, &request, &error),
     };

@@ -84,8 +84,11 @@ impl<'a> Route<'a> {
                 async move {
                     let is_head = *context.request.method() == Method::HEAD;
                     let variables = variables.into_inner();
-                    let show = |visit, _| show(visit, variables);
-                    let answer = serve(context, site, path, name, (None, true), show).await?;
+                    let show = async move |visit: Arc<Visit>| {
+                        let (_, _permit) = received(&visit, None).await?;
+                        show(visit, variables).await
+                    };
+                    let answer = serve(context, site, path, name, true, show).await?;
                     Ok::<_, HttpError>(if is_head {
                         without_body(answer)
                     } else {
@@ -115,33 +118,52 @@ impl<'a> Route<'a> {
         P: Variables,
         F: Future<Output = Answer> + Send + 'static,
     {
-        self.takes_written_as::<UnreadForm, P, F>(URL_ENCODED, name, take)
+        let take = move |visit: Arc<Visit>, variables, form: UnreadForm| {
+            let take = take.clone();
+            async move {
+                let (form, _permit) = received(&visit, Some(form)).await?;
+                take(visit, variables, form).await
+            }
+        };
+        self.posts(URL_ENCODED, name, take)
     }
 
-    /// The same, for a form with a file.
+    /// The same, for a form with a file, which is not read before `begin` has said that it may come. What that gives lasts
+    /// until the answer is made.
     ///
     /// # Errors
     /// When another endpoint has this path.
-    pub(super) fn takes_file<P, F>(
+    pub(super) fn takes_file<P, T, B, F>(
         self,
         name: &'static str,
-        take: impl Fn(Arc<Visit>, P, Form) -> F + Clone + Send + Sync + 'static,
+        begin: impl Fn(Arc<Visit>, P) -> B + Clone + Send + Sync + 'static,
+        take: impl Fn(Arc<Visit>, T, Form) -> F + Clone + Send + Sync + 'static,
     ) -> Result<Self, ApiDescriptionRegisterError>
     where
         P: Variables,
+        T: Send,
+        B: Future<Output = Result<T, Failure>> + Send + 'static,
         F: Future<Output = Answer> + Send + 'static,
     {
-        self.takes_written_as::<UnreadUpload, P, F>(MULTIPART, name, take)
+        let take = move |visit: Arc<Visit>, variables, form: UnreadUpload| {
+            let (begun, take) = (begin(Arc::clone(&visit), variables), take.clone());
+            async move {
+                let begun = begun.await?;
+                let (form, _permit) = received(&visit, Some(form.into())).await?;
+                take(visit, begun, form).await
+            }
+        };
+        self.posts(MULTIPART, name, take)
     }
 
-    fn takes_written_as<U, P, F>(
+    fn posts<U, P, F>(
         mut self,
         media_type: &'static str,
         name: &'static str,
-        take: impl Fn(Arc<Visit>, P, Form) -> F + Clone + Send + Sync + 'static,
+        take: impl Fn(Arc<Visit>, P, U) -> F + Clone + Send + Sync + 'static,
     ) -> Result<Self, ApiDescriptionRegisterError>
     where
-        U: Into<UnreadForm> + ExclusiveExtractor + Send + 'static,
+        U: ExclusiveExtractor + Send + 'static,
         P: Variables,
         F: Future<Output = Answer> + Send + 'static,
     {
@@ -150,9 +172,9 @@ impl<'a> Route<'a> {
         let has_page = self.allow.contains(&"GET");
         let handler = move |context: RequestContext, variables: Path<P>, form: U| {
             let (site, take) = (Arc::clone(&site), take.clone());
-            let (variables, form) = (variables.into_inner(), form.into());
-            let take = move |visit, form| take(visit, variables, form);
-            serve(context, site, path, name, (Some(form), has_page), take)
+            let variables = variables.into_inner();
+            let take = move |visit| take(visit, variables, form);
+            serve(context, site, path, name, has_page, take)
         };
         let (id, all) = (format!("POST {path}"), ApiEndpointVersions::All);
         let (method, media) = (Method::POST, media_type);
@@ -171,14 +193,14 @@ impl<'a> Route<'a> {
     }
 }
 
-/// A request, answered; a POST brings a form.
+/// A request, answered.
 async fn serve<F>(
     context: RequestContext,
     site: Arc<Site>,
     path: &'static str,
     name: &'static str,
-    (form, has_page): (Option<UnreadForm>, bool),
-    handle: impl FnOnce(Arc<Visit>, Form) -> F,
+    has_page: bool,
+    handle: impl FnOnce(Arc<Visit>) -> F,
 ) -> Result<Response<Body>, HttpError>
 where
     F: Future<Output = Answer>,
@@ -192,8 +214,7 @@ where
         let visit = Arc::new(visit(in_browser));
         let answered = async {
             visit.require_own_origin()?;
-            let (form, _permit) = received(&visit, form).await?;
-            handle(Arc::clone(&visit), form).await
+            handle(Arc::clone(&visit)).await
         };
         let answered = answered.await;
         Ok(protected(&visit, answered))
@@ -207,9 +228,6 @@ where
 
 /// Step 4, and a permit to work on the request.
 async fn received(visit: &Visit, form: Option<UnreadForm>) -> Result<(Form, Permit), Failure> {
-    if form.as_ref().is_some_and(UnreadForm::may_have_file) {
-        visit.take_turn()?;
-    }
     let holder = match &visit.in_browser {
         Some(in_browser) => Holder::User(in_browser.user.id.0),
         None => http::stranger(&visit.context),

@@ -1,60 +1,113 @@
 //! What all pages share.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::Mutex as Queue;
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex as Queue, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
-use crate::domain::id::UserId;
+use crate::domain::id::{TeamId, UserId};
 use crate::settings::Origin;
+use crate::weak_map::WeakMap;
 
-/// As many do what takes memory at once.
-const IN_MEMORY: usize = 8;
+/// How long a user waits who has broken off a download.
+const BROKEN_OFF: Duration = Duration::from_secs(1);
+
+/// So many files may be on the way, or wait for their turn, each of five megabytes of memory.
+const IMPORTS: usize = 32;
+
+/// So many of these may be of one team.
+const OF_A_TEAM: usize = 2;
 
 /// What all pages share.
 pub(super) struct Site {
     /// Where people reach them.
     pub(super) origin: Origin,
-    /// Who does something large just now.
-    under_way: Mutex<HashSet<(UserId, Work)>>,
+    /// Who downloads something that is made while it is sent.
+    downloads: WeakMap<UserId, Semaphore>,
+    imports: Arc<Semaphore>,
+    teams: WeakMap<TeamId, Team>,
     /// Those who wait to do what takes the processor and the one writer of SQLite.
     costly: Arc<Queue<()>>,
 }
 
-/// Something large, of which a user does one at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Work {
-    /// A file that is imported: up to some forty megabytes of memory. Eight users do such a thing at once.
-    InMemory,
-    /// A file that is made while it is sent: a piece at a time.
-    Download,
+/// The imports of a team.
+struct Team {
+    room: Arc<Semaphore>,
+    line: Queue<()>,
 }
 
 impl Site {
     pub(super) fn new(origin: Origin) -> Site {
         Site {
             origin,
-            under_way: Mutex::default(),
+            downloads: WeakMap::default(),
+            imports: Arc::new(Semaphore::new(IMPORTS)),
+            teams: WeakMap::default(),
             costly: Arc::default(),
         }
     }
 
-    /// A turn for it, if this user does none and there is room for one more.
-    pub(super) fn turn(self: &Arc<Self>, user_id: UserId, work: Work) -> Option<Turn> {
-        let mut all = self.under_way();
-        let others = all.iter().filter(|(_, it)| *it == Work::InMemory).count();
-        let has_room = work != Work::InMemory || others < IN_MEMORY;
-        // Made only where there is one to give: what is dropped gives a turn back.
-        (has_room && all.insert((user_id, work))).then(|| Turn {
-            site: Arc::clone(self),
-            of: (user_id, work),
-        })
+    /// A turn for a download, if this user has none.
+    pub(super) fn download(&self, user_id: UserId) -> Option<Download> {
+        let of_user = self.downloads.get(user_id, || Semaphore::new(1));
+        let turn = of_user.try_acquire_owned().ok()?;
+        Some(Download { turn: Some(turn) })
     }
 
-    /// Does what is costly for everybody else, one after another, and with a pause behind each that is as long as it took: so
-    /// half of the time is left, whoever imports again and again.
-    pub(super) async fn by_turns<T>(&self, work: impl Future<Output = T>) -> T {
+    /// Room for an import of this team, if there is some.
+    pub(super) fn import(&self, team_id: TeamId) -> Option<Import> {
+        let team = self.teams.get(team_id, || Team {
+            room: Arc::new(Semaphore::new(OF_A_TEAM)),
+            line: Queue::default(),
+        });
+        Some(Import {
+            _of_team: Arc::clone(&team.room).try_acquire_owned().ok()?,
+            _of_all: Arc::clone(&self.imports).try_acquire_owned().ok()?,
+            team,
+            costly: Arc::clone(&self.costly),
+        })
+    }
+}
+
+/// That a user downloads something, until this is dropped. Of one that is broken off, the next may follow [`BROKEN_OFF`] later:
+/// its first piece costs others something, and whoever takes nothing of it nothing at all.
+pub(super) struct Download {
+    turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Download {
+    /// All of it was made.
+    pub(super) fn is_done(&mut self) {
+        self.turn = None;
+    }
+}
+
+impl Drop for Download {
+    fn drop(&mut self) {
+        if let (Some(turn), Ok(runtime)) = (self.turn.take(), Handle::try_current()) {
+            runtime.spawn(async move {
+                sleep(BROKEN_OFF).await;
+                drop(turn);
+            });
+        }
+    }
+}
+
+/// That a team imports a file, until this is dropped.
+pub(super) struct Import {
+    _of_team: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+    team: Arc<Team>,
+    costly: Arc<Queue<()>>,
+}
+
+impl Import {
+    /// Does what is costly for everybody else, for one team after another, and with a pause behind each that is as long as it
+    /// took: so half of the time is left, whoever imports again and again. It takes up to some forty megabytes of memory.
+    pub(super) async fn work<T>(&self, work: impl Future<Output = T>) -> T {
+        let _first_of_team = self.team.line.lock().await;
         let turn = Arc::clone(&self.costly).lock_owned().await;
         let begun = Instant::now();
         let done = work.await;
@@ -65,72 +118,61 @@ impl Site {
         });
         done
     }
-
-    fn under_way(&self) -> MutexGuard<'_, HashSet<(UserId, Work)>> {
-        // A set is whole after every change, so a poisoned lock holds a good one.
-        self.under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// That a user does something large, until it is dropped.
-pub(super) struct Turn {
-    site: Arc<Site>,
-    of: (UserId, Work),
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.site.under_way().remove(&self.of);
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures::future::join_all;
     use uuid::Uuid;
 
     use super::*;
 
-    fn site() -> Arc<Site> {
-        Arc::new(Site::new("https://a.example".parse().unwrap()))
+    fn site() -> Site {
+        Site::new("https://a.example".parse().unwrap())
     }
 
-    fn user(id: u128) -> UserId {
-        UserId(Uuid::from_u128(id))
-    }
-
-    #[test]
-    fn a_user_does_one_large_thing_of_a_kind_at_a_time() {
-        let site = site();
-        let turn = site.turn(user(1), Work::InMemory).unwrap();
-        assert!(site.turn(user(1), Work::InMemory).is_none());
-        assert!(site.turn(user(1), Work::Download).is_some());
-        assert!(site.turn(user(2), Work::InMemory).is_some());
-        drop(turn);
-        assert!(site.turn(user(1), Work::InMemory).is_some());
+    fn team(id: u128) -> TeamId {
+        TeamId(Uuid::from_u128(id))
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_costly_is_done_one_after_another_with_a_pause_as_long() {
+    async fn a_user_downloads_one_thing_at_a_time_and_waits_after_breaking_off() {
         let site = site();
-        let begun = Instant::now();
-        let work = async || {
-            let second = std::time::Duration::from_secs(1);
-            site.by_turns(async { sleep(second).await }).await;
-            begun.elapsed().as_secs()
-        };
-        assert_eq!(tokio::join!(work(), work(), work()), (1, 3, 5));
+        let user = |id| UserId(Uuid::from_u128(id));
+        let mut download = site.download(user(1)).unwrap();
+        assert!(site.download(user(1)).is_none());
+        assert!(site.download(user(2)).is_some());
+        download.is_done();
+        drop(site.download(user(1)).unwrap());
+        assert!(site.download(user(1)).is_none());
+        sleep(BROKEN_OFF * 2).await;
+        assert!(site.download(user(1)).is_some());
     }
 
     #[test]
-    fn eight_users_take_memory_at_once_and_any_number_download() {
+    fn a_team_has_two_imports_and_all_together_thirty_two() {
         let site = site();
-        let turn = |id| site.turn(user(id), Work::InMemory);
-        let mut turns: Vec<_> = (0..8).map(|id| turn(id).unwrap()).collect();
-        assert!(turn(8).is_none());
-        assert!(site.turn(user(8), Work::Download).is_some());
-        turns.pop();
-        assert!(turn(8).is_some());
+        let mut imports: Vec<_> = (0..32).map(|id| site.import(team(id / 2))).collect();
+        assert!(imports.iter().all(Option::is_some));
+        assert!(site.import(team(16)).is_none());
+        imports.pop();
+        assert!(site.import(team(0)).is_none());
+        assert!(site.import(team(16)).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn imports_are_done_one_after_another_with_a_pause_as_long() {
+        let site = site();
+        let begun = Instant::now();
+        let work = async |id| {
+            let import = site.import(team(id)).unwrap();
+            import
+                .work(async { sleep(Duration::from_secs(1)).await })
+                .await;
+            (id, begun.elapsed().as_secs())
+        };
+        // The second team does not wait for all of the first.
+        let done = join_all([1, 1, 2].map(work)).await;
+        assert_eq!(done, [(1, 1), (1, 5), (2, 3)]);
     }
 }

@@ -3,13 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use http::Method;
-use http::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER, USER_AGENT};
-use openapi_dropshot_runtime::Rejection;
+use http::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
 
 use super::cookies::Cookie;
 use super::failure::Failure;
-use super::site::{Site, Turn, Work};
-use crate::admin::Shortage;
+use super::site::Site;
 use crate::app::App;
 use crate::app::sign_in::Browser;
 use crate::client_address::network;
@@ -17,13 +15,10 @@ use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::id::UserId;
 use crate::domain::secret::{Digest, Secret};
-use crate::http::{Error, RequestContext, address, cookie};
+use crate::http::{RequestContext, address, cookie, visitor};
 use crate::oidc::CALLBACK;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-
-/// As much of what a browser calls itself is kept.
-const USER_AGENT_LENGTH: usize = 512;
 
 /// A request for a page.
 pub(super) struct Visit {
@@ -36,8 +31,6 @@ pub(super) struct Visit {
     /// The header with the session's new cookie, once the user has proven who they are: the one before is worth nothing,
     /// whatever is answered.
     renewed: OnceLock<HeaderValue>,
-    /// A turn that lasts as long as this.
-    turn: OnceLock<Turn>,
 }
 
 impl Visit {
@@ -53,21 +46,7 @@ impl Visit {
             in_browser,
             has_page,
             renewed: OnceLock::new(),
-            turn: OnceLock::new(),
         }
-    }
-
-    /// Takes a turn for a file that is about to come, until the request is answered. Whoever is not signed in gets none, so
-    /// that nobody else's file is ever read.
-    ///
-    /// # Errors
-    /// [`Failure::NotSignedIn`]; [`Error::Overloaded`] when there is none.
-    pub(super) fn take_turn(&self) -> Result<(), Failure> {
-        let turn = self.site.turn(self.user_id()?, Work::InMemory);
-        let turn = turn.ok_or(Rejection::Error(Error::Overloaded(Shortage::Turns)))?;
-        // Once in a request.
-        _ = self.turn.set(turn);
-        Ok(())
     }
 
     /// Gives the browser the cookie of a session with the answer.
@@ -166,12 +145,7 @@ impl Visit {
     }
 
     fn visitor(&self) -> Visitor {
-        let headers = self.context.request.headers();
-        let user_agent = headers.get(USER_AGENT).and_then(|it| it.to_str().ok());
-        Visitor {
-            address: address(&self.context),
-            user_agent: user_agent.map(|it| it.chars().take(USER_AGENT_LENGTH).collect()),
-        }
+        visitor(&self.context)
     }
 
     /// Refuses a change that no page of ours has asked for (docs/decisions.md, V6): a browser says where a request comes

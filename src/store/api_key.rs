@@ -115,13 +115,14 @@ pub fn list_all(part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ShownApiKey>> {
 }
 
 /// The keys that a user has made, in whatever teams, oldest first, at most so many.
-pub fn list_made_by(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<ApiKey>> {
+pub fn list_made_by(user_id: UserId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ApiKey>> {
+    let after = part.after.unwrap_or(ApiKeyId(Uuid::nil()));
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM api_key WHERE created_by = $1 ORDER BY id LIMIT $2"
+        " FROM api_key WHERE created_by = $1 AND id > $2 ORDER BY id LIMIT $3"
     )
-    .with(values![user_id, limit])
+    .with(values![user_id, after, part.limit])
     .all(row::read)
 }
 

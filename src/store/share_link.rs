@@ -147,14 +147,18 @@ pub fn list_named(
 }
 
 /// The links that a user has made, each with its team, revoked ones too, oldest first, at most so many.
-pub fn list_made_by(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<(ShareLink, TeamId)>> {
+pub fn list_made_by(
+    user_id: UserId,
+    part: Part<ShareLinkId>,
+) -> impl Batch<Out = Vec<(ShareLink, TeamId)>> {
+    let after = part.after.unwrap_or(ShareLinkId(Uuid::nil()));
     sql!(
         COLUMNS,
         ", team_id",
         FROM,
-        "WHERE created_by = $1 ORDER BY link.id LIMIT $2"
+        "WHERE created_by = $1 AND link.id > $2 ORDER BY link.id LIMIT $3"
     )
-    .with(values![user_id, limit])
+    .with(values![user_id, after, part.limit])
     .all(|row| Ok((read(row)?, row.take()?)))
 }
 

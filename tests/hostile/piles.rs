@@ -275,7 +275,7 @@ async fn what_is_told_of_a_user_takes_the_memory_of_a_part() {
 }
 
 #[tokio::test]
-async fn whoever_breaks_off_what_is_told_of_them_begins_anew_at_once() {
+async fn whoever_breaks_off_what_is_told_of_them_begins_anew_soon() {
     let _turn = attack::turn().await;
     let somebody = given!(Somebody::new().await);
     // Twice what the system takes of an answer that nobody reads.

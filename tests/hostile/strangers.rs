@@ -9,6 +9,7 @@ use invoicing::domain::secret::{Secret, base62};
 use test_support::caller::{Answer, Request};
 use test_support::deployment::Skip;
 use test_support::given;
+use test_support::response_validator::Received;
 use test_support::service::{Service, Team};
 
 use crate::BINARY;
@@ -18,6 +19,9 @@ use crate::people::{ORIGIN, form, signed_in};
 use crate::scale::sized;
 
 const PRODUCTS: &str = "/api/v1/products";
+
+/// The email and the password of who has an account, as a form sends them.
+const ADA: (&str, &str) = ("ada%40example.com", "lantern+harbour+tulip+nine");
 
 /// Guesses under way: whoever attacks from this process must not take its time from those who are watched.
 const AT_ONCE: usize = 32;
@@ -133,27 +137,60 @@ async fn keys_that_nobody_has_cost_others_nothing() {
     others.work(5).await;
 }
 
+/// One who has an account, before a service that is told where each comes from.
+async fn with_account() -> Result<Service, Skip> {
+    let settings = [
+        ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
+        ("INVOICING_ORIGIN", ORIGIN),
+    ];
+    let service = Service::own(BINARY, &settings)?;
+    signed_in(&service).await?;
+    Ok(service)
+}
+
+/// A password that comes from `address`.
+async fn sign_in(
+    service: &Service,
+    (email, password): (&str, &str),
+    address: &str,
+    cookie: &str,
+) -> Option<Received> {
+    let request = form("/sign-in", &format!("email={email}&password={password}"))
+        .header("x-forwarded-for", address)
+        .header("cookie", cookie);
+    service.caller.send_unchecked(request).await.ok()
+}
+
+/// A wrong password for an account that nobody has; the status.
+async fn guess(service: &Service, account: u32, attempt: u32, address: &str) -> Option<u16> {
+    let email = format!("nobody-{account}-{attempt}%40example.com");
+    let answer = sign_in(service, (&email, "wrong+by+mistake"), address, "").await;
+    answer.map(|it| it.status)
+}
+
+/// The account's owner signs in so many times; the statuses, and how long each took.
+async fn sign_in_again(
+    service: &Service,
+    times: u32,
+    address: &str,
+    cookie: &str,
+) -> Vec<(u16, Duration)> {
+    let mut answers = Vec::new();
+    for _ in 0..times {
+        let begun = Instant::now();
+        let answer = sign_in(service, ADA, address, cookie).await;
+        answers.push((answer.expect("an answer comes").status, begun.elapsed()));
+    }
+    answers
+}
+
 /// So many sites that one password of each takes longer than anybody waits.
 #[tokio::test]
 async fn wrong_passwords_from_many_sites_keep_nobody_waiting_who_is_known() {
     const SITES: u32 = 400;
     let _turn = attack::turn().await;
-    let settings = [
-        ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
-        ("INVOICING_ORIGIN", ORIGIN),
-    ];
-    let service = given!(Service::own(BINARY, &settings));
-    given!(signed_in(&service).await);
-    let sign_in = async |email: &str, password: &str, site: u32, cookie: &str| {
-        let text = format!("email={email}&password={password}");
-        let address = format!("2001:db8:{site:x}::1");
-        let request = form("/sign-in", &text)
-            .header("x-forwarded-for", address)
-            .header("cookie", cookie);
-        service.caller.send_unchecked(request).await
-    };
-    let password = "lantern+harbour+tulip+nine";
-    let first = sign_in("ada%40example.com", password, 9_000, "").await;
+    let service = given!(with_account().await);
+    let first = sign_in(&service, ADA, "2001:db8:9000::1", "").await;
     let cookies = first.expect("an answer comes");
     let values = cookies.headers.iter().filter(|it| it.0 == "set-cookie");
     let values = values.filter_map(|it| it.1.split(';').next());
@@ -161,9 +198,8 @@ async fn wrong_passwords_from_many_sites_keep_nobody_waiting_who_is_known() {
     let refused = AtomicU32::new(0);
     let attack = (0..SITES).map(async |site| {
         for attempt in 0.. {
-            let email = format!("nobody-{site}-{attempt}%40example.com");
-            let answer = sign_in(&email, "wrong+by+mistake", site, "").await;
-            if answer.is_ok_and(|it| it.status == 503) {
+            let address = format!("2001:db8:{site:x}::1");
+            if guess(&service, site, attempt, &address).await == Some(503) {
                 refused.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -173,13 +209,7 @@ async fn wrong_passwords_from_many_sites_keep_nobody_waiting_who_is_known() {
         while refused.load(Ordering::Relaxed) < 10 {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        let mut answers = Vec::new();
-        for _ in 0..3 {
-            let begun = Instant::now();
-            let answer = sign_in("ada%40example.com", password, 9_001, &device).await;
-            answers.push((answer.expect("an answer").status, begun.elapsed()));
-        }
-        answers
+        sign_in_again(&service, 3, "2001:db8:9001::1", &device).await
     };
     let answers = tokio::select! {
         answers = known => answers,
@@ -195,39 +225,21 @@ async fn wrong_passwords_from_many_addresses_keep_nobody_from_signing_in() {
     const ADDRESSES: u32 = 16;
     const ATTEMPTS: u32 = 5;
     let _turn = attack::turn().await;
-    let settings = [
-        ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
-        ("INVOICING_ORIGIN", ORIGIN),
-    ];
-    let service = given!(Service::own(BINARY, &settings));
-    given!(signed_in(&service).await);
-    let sign_in = async |email: &str, password: &str, address: u32| {
-        let text = format!("email={email}&password={password}");
-        let address = format!("192.0.2.{address}");
-        let request = form("/sign-in", &text).header("x-forwarded-for", address);
-        let answer = service.caller.send_unchecked(request).await;
-        answer.expect("an answer comes").status
-    };
+    let service = given!(with_account().await);
     let compared = AtomicU32::new(ATTEMPTS);
     // More together than a core compares.
     let attack = (0..20 * ADDRESSES).map(async |number| {
         for attempt in 0.. {
-            let email = format!("nobody-{number}-{attempt}%40example.com");
-            match sign_in(&email, "wrong+by+mistake", number % ADDRESSES).await {
-                422 => _ = compared.fetch_add(1, Ordering::Relaxed),
+            let address = format!("192.0.2.{}", number % ADDRESSES);
+            match guess(&service, number, attempt, &address).await {
+                Some(422) => _ = compared.fetch_add(1, Ordering::Relaxed),
                 _ => tokio::time::sleep(Duration::from_millis(100)).await,
             }
         }
     });
     let honest = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let mut answers = Vec::new();
-        for _ in 0..ATTEMPTS {
-            let begun = Instant::now();
-            let status = sign_in("ada%40example.com", "lantern+harbour+tulip+nine", 100).await;
-            answers.push((status, begun.elapsed()));
-        }
-        answers
+        sign_in_again(&service, ATTEMPTS, "192.0.2.100", "").await
     };
     let answers = tokio::select! {
         answers = honest => answers,

@@ -153,9 +153,43 @@ async fn nobody_sends_a_file_without_being_signed_in() {
     assert!(begun.elapsed() < Duration::from_secs(5), "it has waited");
 }
 
-/// W18: a user's second file waits for nothing: it is refused while the first is on its way.
+/// Nor is one of somebody who may not import it: there would be no room for those who may.
 #[tokio::test]
-async fn a_user_sends_one_file_at_a_time() {
+async fn nobody_sends_a_file_who_may_not_import_it() {
+    let Some(service) = server() else { return };
+    let (own, other) = (team(&service, "Acme"), team(&service, "Other"));
+    let viewer = signed_in(&service, &own, "viewer").await;
+    let cookies = viewer.cookies.iter();
+    let cookies: Vec<_> = cookies
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let nobodys = "01a1faf0-fe1b-7fa8-9e61-456751d24f00".to_owned();
+    for (team, expected) in [
+        (own, b"HTTP/1.1 403"),
+        (other, b"HTTP/1.1 404"),
+        (nobodys, b"HTTP/1.1 404"),
+    ] {
+        let begun = Instant::now();
+        let mut socket = connect(&service);
+        let head = format!(
+            "POST {} HTTP/1.1\r\nHost: localhost:8080\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 5000000\r\n\
+             Content-Type: multipart/form-data; boundary=b\r\nCookie: {}\r\n\r\n",
+            path(&team, "/import"),
+            cookies.join("; ")
+        );
+        socket
+            .write_all(head.as_bytes())
+            .expect("it takes the head");
+        let mut answer = [0; 12];
+        socket.read_exact(&mut answer).expect("it answers");
+        assert_eq!(&answer, expected);
+        assert!(begun.elapsed() < Duration::from_secs(5), "it has waited");
+    }
+}
+
+/// W18: a team's third file waits for nothing: it is refused while two are on their way. Another team's is not.
+#[tokio::test]
+async fn a_team_sends_two_files_at_a_time() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");
     let mut browser = signed_in(&service, &team, "member").await;
@@ -170,18 +204,26 @@ async fn a_user_sends_one_file_at_a_time() {
          Content-Type: multipart/form-data; boundary=b\r\nCookie: {}\r\nExpect: 100-continue\r\n\r\n",
         cookies.join("; ")
     );
-    let mut socket = connect(&service);
-    socket
-        .write_all(head.as_bytes())
-        .expect("it takes the head");
-    let mut answer = [0; 12];
-    socket
-        .read_exact(&mut answer)
-        .expect("it waits for the file");
-    assert_eq!(&answer, b"HTTP/1.1 100");
-    let second = browser.upload(&import, &[], HEADER.as_bytes()).await;
-    assert_eq!(second.status(), 503, "{second:?}");
-    drop(socket);
+    let sockets = [(); 2].map(|()| {
+        let mut socket = connect(&service);
+        socket
+            .write_all(head.as_bytes())
+            .expect("it takes the head");
+        let mut answer = [0; 12];
+        socket
+            .read_exact(&mut answer)
+            .expect("it waits for the file");
+        assert_eq!(&answer, b"HTTP/1.1 100");
+        socket
+    });
+    let third = browser.upload(&import, &[], HEADER.as_bytes()).await;
+    assert_eq!(third.status(), 503, "{third:?}");
+    let other = self::team(&service, "Other");
+    let mut neighbour = signed_in(&service, &other, "owner").await;
+    let import_there = path(&other, "/import");
+    let planned = neighbour.upload(&import_there, &[], HEADER.as_bytes());
+    assert_eq!(planned.await.status(), 303);
+    drop(sockets);
     for _ in 0..100 {
         let next = browser.upload(&import, &[], HEADER.as_bytes()).await;
         if next.status() == 303 {

@@ -126,6 +126,20 @@ async fn a_team_mails_a_hundred_invitations_an_hour() {
     invite(101).await.unwrap();
 }
 
+/// P15: it could be a thief's.
+#[tokio::test]
+async fn a_reset_ends_a_change_of_the_email_that_waits() {
+    let (service, mail, _, ada) = with_ada().await;
+    let app = &service.app;
+    app.ask_for_email_change(ada.clone(), NEW).await.unwrap();
+    let change = secret(&mail.next().await);
+    app.get_email_change(ada.user_id, &change).await.unwrap();
+    let reset = app.create_reset_link(ada.user_id).await.unwrap().secret;
+    let reset = app.reset_password(&reset, Secret::from_text(PASSWORD), browser());
+    reset.await.unwrap();
+    assert_no_link(app.get_email_change(ada.user_id, &change).await);
+}
+
 /// P17, T1.
 #[tokio::test]
 async fn an_email_counts_once_its_link_is_followed_within_an_hour() {

@@ -8,14 +8,13 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use self::row::text;
-use self::told::{ASKED, Events, Told};
+use self::told::{ASKED, Told};
 use super::App;
 use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
-use crate::domain::list::Part;
 use crate::domain::password::account;
 use crate::domain::user::User;
 use crate::store::{
@@ -23,6 +22,9 @@ use crate::store::{
     mail_count, member, one_time_link, passkey, password, product_import, session, share_link,
     user,
 };
+
+/// As many codes are told that nobody has used: each is over within minutes, and has a long address.
+const CODES: usize = 100;
 
 impl App {
     /// The same as [`export_user`](App::export_user), for the operator: the audit says that it was given out. (A person's own is
@@ -57,9 +59,9 @@ impl App {
         told.map(|()| whole)
     }
 
-    /// All that is stored about a user, as indented JSON; of each kind of rows the first 10,000, and whether there are more
-    /// (`moreDone`). It goes piece by piece to whoever takes it, and the next is read when the one before was taken: no more
-    /// of it than one kind of rows is in memory.
+    /// All that is stored about a user, as indented JSON; of each kind of rows the first 10,000 (of codes fewer), and whether
+    /// there are more (`moreDone`). It goes piece by piece to whoever takes it, and the next is read when the one before was
+    /// taken: of what may be long, no more than a piece is in memory.
     ///
     /// # Errors
     /// [`Error::Missing`] for an unknown user; what the store answers; [`Error::Unavailable`] when nobody takes it any more.
@@ -136,48 +138,53 @@ impl App {
         Ok(())
     }
 
-    /// Where they are signed in, and where somebody was refused. One kind after the other: none waits in memory.
+    /// Where they are signed in, and where somebody was refused.
     async fn tell_of_sessions(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
         let now = self.now();
-        let part = Part::first(ASKED);
-        let list = async move |sql: Sql<'_>| sql.run(browser_session::list(id, now, part)).await;
-        let browsers = self.store.read(id, list).await?;
-        all.rows("browsers", "moreBrowsers", &browsers, row::browser)
-            .await?;
-        drop(browsers);
-        let part = Part::first(ASKED);
-        let list = async move |sql: Sql<'_>| sql.run(session::list(id, now, part)).await;
-        let apps = self.store.read(id, list).await?;
-        all.rows("apps", "moreApps", &apps, row::app_session)
-            .await?;
-        drop(apps);
-        let list = async move |sql: Sql<'_>| sql.run(auth_code::list_unused(id, ASKED)).await;
+        let mut browsers = all.parts("browsers", row::browser, |it| it.id);
+        while let Some(part) = browsers.next {
+            let list =
+                async move |sql: Sql<'_>| sql.run(browser_session::list(id, now, part)).await;
+            browsers.take(self.store.read(id, list).await?).await?;
+        }
+        browsers.end("moreBrowsers");
+        let mut apps = all.parts("apps", row::app_session, |it| it.id);
+        while let Some(part) = apps.next {
+            let list = async move |sql: Sql<'_>| sql.run(session::list(id, now, part)).await;
+            apps.take(self.store.read(id, list).await?).await?;
+        }
+        apps.end("moreApps");
+        let list =
+            async move |sql: Sql<'_>| sql.run(auth_code::list_unused(id, CODES as u32 + 1)).await;
         let codes = self.store.read(id, list).await?;
-        all.rows("codes", "moreCodes", &codes, row::code).await?;
-        drop(codes);
+        let name = ("codes", "moreCodes");
+        all.rows_up_to(CODES, name, &codes, row::code).await?;
         let refused = self.list_all_refused_sign_ins(id, ASKED).await?;
         let (name, more) = ("refusedSignIns", "moreRefusedSignIns");
         all.rows(name, more, &refused, row::refused_sign_in).await?;
         Ok(())
     }
 
-    /// The teams that they are in, and what they have made there, one kind after the other.
+    /// The teams that they are in, and what they have made there.
     async fn tell_of_work(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
-        let part = Part::first(ASKED);
-        let list = async move |sql: Sql<'_>| sql.run(member::list_teams(id, part)).await;
-        let teams = self.store.read(id, list).await?;
-        all.rows("teams", "moreTeams", &teams, row::team).await?;
-        drop(teams);
-        let list = async move |sql: Sql<'_>| sql.run(api_key::list_made_by(id, ASKED)).await;
-        let keys = self.store.read(id, list).await?;
-        all.rows("apiKeys", "moreApiKeys", &keys, row::api_key)
-            .await?;
-        drop(keys);
-        let list = async move |sql: Sql<'_>| sql.run(share_link::list_made_by(id, ASKED)).await;
-        let links = self.store.read(id, list).await?;
-        all.rows("shareLinks", "moreShareLinks", &links, row::share_link)
-            .await?;
-        drop(links);
+        let mut teams = all.parts("teams", row::team, |it| it.member.team_id);
+        while let Some(part) = teams.next {
+            let list = async move |sql: Sql<'_>| sql.run(member::list_teams(id, part)).await;
+            teams.take(self.store.read(id, list).await?).await?;
+        }
+        teams.end("moreTeams");
+        let mut keys = all.parts("apiKeys", row::api_key, |it| it.id);
+        while let Some(part) = keys.next {
+            let list = async move |sql: Sql<'_>| sql.run(api_key::list_made_by(id, part)).await;
+            keys.take(self.store.read(id, list).await?).await?;
+        }
+        keys.end("moreApiKeys");
+        let mut links = all.parts("shareLinks", row::share_link, |it| it.0.id);
+        while let Some(part) = links.next {
+            let list = async move |sql: Sql<'_>| sql.run(share_link::list_made_by(id, part)).await;
+            links.take(self.store.read(id, list).await?).await?;
+        }
+        links.end("moreShareLinks");
         let list = async move |sql: Sql<'_>| sql.run(product_import::list_of(id, ASKED)).await;
         let imports = self.store.read(id, list).await?;
         all.rows("imports", "moreImports", &imports, row::import)
@@ -187,12 +194,12 @@ impl App {
 
     /// What they have done, and what others have done to them; the newest.
     async fn tell_of_events(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
-        let mut done = Events::begin(all, "done", row::event);
+        let mut done = all.parts("done", row::event, |it| it.id);
         while let Some(part) = done.next {
             done.take(self.list_own_events(id, part).await?).await?;
         }
         done.end("moreDone");
-        let mut about = Events::begin(all, "doneByOthers", row::event_of_others);
+        let mut about = all.parts("doneByOthers", row::event_of_others, |it| it.id);
         while let Some(part) = about.next {
             let list = async move |sql: Sql<'_>| sql.run(audit::list_about(id, part)).await;
             about.take(self.store.read(id, list).await?).await?;

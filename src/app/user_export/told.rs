@@ -4,8 +4,6 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::domain::Error;
-use crate::domain::audit::AuditEvent;
-use crate::domain::id::AuditEventId;
 use crate::domain::list::Part;
 
 /// As many rows of each kind are told: some megabytes of text.
@@ -14,8 +12,9 @@ const MOST: usize = 10_000;
 /// One more says whether there are more.
 pub(super) const ASKED: u32 = MOST as u32 + 1;
 
-/// As many rows are told at a time, and events read, which SQLite and this do on an async thread: others go on in between.
-const AT_ONCE: u32 = 500;
+/// As many rows are read and told at a time, which SQLite and this do on an async thread: others go on in between. Each may have
+/// two kilobytes of what an app calls itself.
+const AT_ONCE: u32 = 100;
 
 /// The least bytes of a piece, but for the last: of smaller ones, the server could not tell that a peer takes none.
 const PIECE: usize = 128 * 1024;
@@ -76,15 +75,44 @@ impl Told {
         rows: &[T],
         row: fn(&T) -> Value,
     ) -> Result<(), Error> {
+        self.rows_up_to(MOST, (name, more), rows, row).await
+    }
+
+    /// The same, of a kind of which fewer are told.
+    pub(super) async fn rows_up_to<T>(
+        &mut self,
+        most: usize,
+        (name, more): (&str, &str),
+        rows: &[T],
+        row: fn(&T) -> Value,
+    ) -> Result<(), Error> {
         self.name(name);
-        let told = &rows[..rows.len().min(MOST)];
+        let told = &rows[..rows.len().min(most)];
         for (number, part) in told.chunks(AT_ONCE as usize).enumerate() {
             self.elements(part.iter().map(row), number == 0);
             self.pass_on().await?;
         }
         self.end_of_rows(told.is_empty());
-        self.member(more, &(rows.len() > MOST).into());
+        self.member(more, &(rows.len() > most).into());
         Ok(())
+    }
+
+    /// Rows of a kind that may be many, or long.
+    pub(super) fn parts<T, Id>(
+        &mut self,
+        name: &str,
+        row: fn(&T) -> Value,
+        id: fn(&T) -> Id,
+    ) -> Parts<'_, T, Id> {
+        self.name(name);
+        Parts {
+            all: self,
+            row,
+            id,
+            told: 0,
+            has_more: false,
+            next: Some(Part::first(AT_ONCE)),
+        }
     }
 
     /// Elements of a list, as they stand in a member.
@@ -101,43 +129,29 @@ impl Told {
     }
 }
 
-/// Events that are read and told part by part.
-pub(super) struct Events<'a> {
+/// Rows that are read and told part by part.
+pub(super) struct Parts<'a, T, Id> {
     all: &'a mut Told,
-    row: fn(&AuditEvent) -> Value,
+    row: fn(&T) -> Value,
+    id: fn(&T) -> Id,
     told: usize,
     /// Whether there are more than are told.
     has_more: bool,
     /// What is to be read next, if there may be more.
-    pub(super) next: Option<Part<AuditEventId>>,
+    pub(super) next: Option<Part<Id>>,
 }
 
-impl Events<'_> {
-    pub(super) fn begin<'a>(
-        all: &'a mut Told,
-        name: &str,
-        row: fn(&AuditEvent) -> Value,
-    ) -> Events<'a> {
-        all.name(name);
-        Events {
-            all,
-            row,
-            told: 0,
-            has_more: false,
-            next: Some(Part::first(AT_ONCE)),
-        }
-    }
-
+impl<T, Id> Parts<'_, T, Id> {
     /// The next part is read.
-    pub(super) async fn take(&mut self, events: Vec<AuditEvent>) -> Result<(), Error> {
+    pub(super) async fn take(&mut self, rows: Vec<T>) -> Result<(), Error> {
         let room = MOST - self.told;
-        let told = &events[..events.len().min(room)];
+        let told = &rows[..rows.len().min(room)];
         self.all.elements(told.iter().map(self.row), self.told == 0);
         self.told += told.len();
-        self.has_more = events.len() > room;
-        let goes_on = events.len() == AT_ONCE as usize && !self.has_more;
-        let next = events.last().filter(|_| goes_on).map(|last| Part {
-            after: Some(last.id),
+        self.has_more = rows.len() > room;
+        let goes_on = rows.len() == AT_ONCE as usize && !self.has_more;
+        let next = rows.last().filter(|_| goes_on).map(|last| Part {
+            after: Some((self.id)(last)),
             limit: AT_ONCE,
         });
         self.next = next;
@@ -172,12 +186,12 @@ mod tests {
         let all = told(2_000, |()| "x".repeat(1_000).into()).await;
         let large = 128 * 1024;
         let (last, others) = all.split_last().unwrap();
-        assert_eq!(others.len(), 4, "of 500 rows each");
+        assert_eq!(others.len(), 10, "of 200 rows each");
         assert!(others.iter().all(|it| it.len() >= large));
         assert!(last.len() < large);
         // What is smaller is one.
         assert_eq!(told(1_000, |()| "x".repeat(100).into()).await.len(), 1);
-        assert_eq!(told(500, |()| "x".repeat(100).into()).await.len(), 1);
+        assert_eq!(told(100, |()| "x".repeat(100).into()).await.len(), 1);
     }
 
     #[tokio::test]

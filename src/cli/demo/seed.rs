@@ -171,6 +171,7 @@ async fn sign_in(app: &App, credentials: &Credentials) -> Result<(), Error> {
     let device = Device {
         install_id: Some(INSTALL_ID.to_owned()),
         user_agent: Some("Demo/1.0 (Phone)".to_owned()),
+        client_address: None,
     };
     let challenge = CodeChallenge::of(&Secret::base64url());
     let issued = app

@@ -7,6 +7,8 @@ pub mod grace;
 pub mod pair;
 pub mod rules;
 
+use std::net::IpAddr;
+
 use super::Error;
 use super::auth_code::CodeChallenge;
 use super::id::{SessionId, UserId};
@@ -57,13 +59,15 @@ pub struct EndedSessions {
     pub browsers: u64,
 }
 
-/// What an app says of the device that it runs on; it may say nothing.
+/// The device that an app runs on, of which it may say nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Device {
     /// The installation of the app.
     pub install_id: Option<String>,
     /// The app and the device, for people to recognise.
     pub user_agent: Option<String>,
+    /// From where it asks, as the server sees it.
+    pub client_address: Option<IpAddr>,
 }
 
 /// What a client asks of the token endpoint.

@@ -2,7 +2,7 @@
 //! W18, W34 to W38).
 //!
 //! The plan is kept for an hour, so that the page that shows it can be loaded again, and what is carried out is what was
-//! shown. While a user imports, the same user's next is refused, because each takes memory: of a file from before it comes.
+//! shown. A team has few imports at once, because each takes memory: of a file from before it comes.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::pages::answer::{html, see_other};
 use crate::pages::failure::Failure;
 use crate::pages::frame::Frame;
 use crate::pages::route::{Answer, Route, TeamPath};
-use crate::pages::site::{Site, Work};
+use crate::pages::site::{self, Site};
 use crate::pages::visit::Visit;
 
 /// As many lines of each kind are shown.
@@ -69,7 +69,7 @@ struct PlanPage {
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/products/import")
         .shows("show_import", show_import)?
-        .takes_file("plan_import", plan_import)?
+        .takes_file("plan_import", begin_upload, plan_import)?
         .and_no_more::<TeamPath>()?;
     Route::new(api, site, "/teams/{team}/products/import/plan")
         .shows("show_import_plan", show_import_plan)?
@@ -82,14 +82,37 @@ async fn show_import(visit: Arc<Visit>, path: TeamPath) -> Answer {
     page(&visit, shelf, None)
 }
 
-async fn plan_import(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
+/// Whoever may not import anything sends no file.
+async fn begin_upload(
+    visit: Arc<Visit>,
+    path: TeamPath,
+) -> Result<(TeamPath, site::Import), Failure> {
+    let shelf = Shelf::to_change(&visit, &path.team).await?;
+    let import = import(&visit, &shelf)?;
+    Ok((path, import))
+}
+
+/// Room for what `shelf` is to import.
+///
+/// # Errors
+/// [`Overloaded`] when there is none.
+fn import(visit: &Visit, shelf: &Shelf) -> Result<site::Import, Failure> {
+    let import = visit.site.import(shelf.member.catalog.team_id);
+    Ok(import.ok_or(Rejection::Error(Overloaded(Turns)))?)
+}
+
+async fn plan_import(
+    visit: Arc<Visit>,
+    (path, import): (TeamPath, site::Import),
+    form: Form,
+) -> Answer {
     let shelf = Shelf::to_change(&visit, &path.team).await?;
     let file = form.file();
     if file.is_empty() {
         return page(&visit, shelf, Some("Choose a file first.".to_owned()));
     }
     let (app, user_id, catalog) = (visit.app(), shelf.member.user_id, shelf.member.catalog);
-    let planned = visit.site.by_turns(async {
+    let planned = import.work(async {
         let csv = file.clone();
         // Tens of milliseconds for the largest.
         let read = spawn_blocking(move || Lines::read(&csv));
@@ -115,11 +138,10 @@ async fn plan_import(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
 async fn show_import_plan(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let shelf = Shelf::to_change(&visit, &path.team).await?;
     let id = id(&visit)?;
-    let turn = visit.site.turn(shelf.member.user_id, Work::InMemory);
-    let _turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
+    let import = import(&visit, &shelf)?;
     let (user_id, catalog) = (shelf.member.user_id, shelf.member.catalog);
     let kept = visit.app().get_kept_import(user_id, catalog, id);
-    match visit.site.by_turns(kept).await {
+    match import.work(kept).await {
         Ok(plan) => {
             let at = shelf.at();
             let page = PlanPage::new(Frame::of_team(&visit, shelf.team), at, id, &plan);
@@ -132,11 +154,10 @@ async fn show_import_plan(visit: Arc<Visit>, path: TeamPath) -> Answer {
 async fn carry_out_import(visit: Arc<Visit>, path: TeamPath, _: Form) -> Answer {
     let shelf = Shelf::to_change(&visit, &path.team).await?;
     let id = id(&visit)?;
-    let turn = visit.site.turn(shelf.member.user_id, Work::InMemory);
-    let _turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
+    let import = import(&visit, &shelf)?;
     let (person, catalog) = (visit.person()?, shelf.member.catalog);
     let done = visit.app().carry_out_kept_import(person, catalog, id);
-    match visit.site.by_turns(done).await {
+    match import.work(done).await {
         Ok(_) => Ok(see_other(&format!("{}&done=imported", shelf.at().page("")))),
         Err(error) => page(&visit, shelf, Some(not_any_more(error)?)),
     }

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use test_support::caller::Request;
 use tokio::time::timeout;
 
-use super::stub::{Manner, Provider, somebody};
+use super::stub::{Manner, Provider, query, somebody};
 use super::{come_back, is_nobody, user};
 use crate::browser::{Browser, server_with};
 use crate::team::{PASSWORD, person};
@@ -62,6 +63,7 @@ async fn who_comes_back_while_it_is_silent_is_told_and_nothing_is_changed() {
         Manner::Redirecting,
         Manner::BadGateway,
         Manner::Empty,
+        Manner::Limiting,
     ] {
         provider.behaves(Manner::Well);
         let mut browser = Browser::new(&service);
@@ -126,6 +128,36 @@ async fn who_comes_back_while_too_many_wait_comes_back_again() {
     let done = come_back(refused, back).await;
     assert_eq!(done.status(), 303, "{done:?}");
     refused.get("/account").await.expect(200, ADA);
+}
+
+/// P29: a provider that hears too many made-up codes of this client would refuse those of everybody.
+#[tokio::test]
+async fn codes_that_nobody_has_go_to_the_provider_a_few_times_and_good_ones_go_on() {
+    let provider = Provider::start().await;
+    let settings = [("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32")];
+    let Some(service) = provider.server(&settings) else {
+        return;
+    };
+    user(&service, ADA);
+    let mut stranger = Browser::new(&service);
+    for attempt in 0..8 {
+        let left = stranger.get("/sign-in/provider").await;
+        let state = query(&left.location())["state"].clone();
+        let back = format!("/sign-in/callback?code=made-up&state={state}");
+        let told = come_back(&mut stranger, &back).await;
+        assert_eq!(
+            told.status(),
+            if attempt < 5 { 403 } else { 503 },
+            "{told:?}"
+        );
+    }
+    assert_eq!(provider.invented(), 5);
+    let mut elsewhere = Browser::new(&service);
+    let left = elsewhere.get("/sign-in/provider").await;
+    let back = provider.comes_back(&left.location(), &somebody("1").email(ADA));
+    let back = Request::new("GET", &back).header("x-forwarded-for", "192.0.2.2");
+    let done = elsewhere.send(back).await;
+    assert_eq!(done.status(), 303, "{done:?}");
 }
 
 #[tokio::test]

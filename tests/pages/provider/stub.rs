@@ -64,6 +64,8 @@ pub enum Manner {
     BadGateway,
     /// The same, in no words.
     Empty,
+    /// It has heard too much of this client.
+    Limiting,
 }
 
 /// By what a token is signed.
@@ -130,6 +132,8 @@ struct State {
     codes: HashMap<String, Issued>,
     /// How often somebody asked for its metadata.
     asked: usize,
+    /// How many codes came to its token endpoint that it has not issued.
+    invented: usize,
     /// The trace that the last request for a token belongs to.
     trace: Option<String>,
 }
@@ -224,6 +228,10 @@ impl Provider {
         self.state.lock().expect("whole").trace.clone()
     }
 
+    pub fn invented(&self) -> usize {
+        self.state.lock().expect("whole").invented
+    }
+
     pub fn asked(&self) -> usize {
         self.state.lock().expect("whole").asked
     }
@@ -292,6 +300,9 @@ async fn answer(
         "/keys" => text(200, keys(state.lock().expect("whole").changed).to_string()),
         "/token" if manner == Manner::BadGateway => text(502, "<html>Bad gateway".to_owned()),
         "/token" if manner == Manner::Empty => text(503, String::new()),
+        "/token" if manner == Manner::Limiting => {
+            text(429, json!({"error": "slow_down"}).to_string())
+        }
         "/token" => exchange(&state, &issuer, request).await,
         _ => text(404, String::new()),
     })
@@ -333,7 +344,10 @@ async fn exchange(state: &Mutex<State>, issuer: &str, request: Request<Incoming>
             let answer = json!({"access_token": "x", "token_type": "Bearer", "id_token": token});
             text(200, answer.to_string())
         }
-        None => text(400, json!({"error": "invalid_grant"}).to_string()),
+        None => {
+            state.invented += 1;
+            text(400, json!({"error": "invalid_grant"}).to_string())
+        }
     }
 }
 

@@ -131,6 +131,7 @@ async fn to_sign_out_everywhere_else_ends_codes_that_are_not_used_yet() {
         device: Device {
             install_id: None,
             user_agent: None,
+            client_address: None,
         },
     };
     let exchanged = service.app.exchange_token(request).await;

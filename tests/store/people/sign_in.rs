@@ -214,6 +214,19 @@ async fn a_device_cookie_ends_with_the_password_that_it_was_given_for() {
     }
 }
 
+/// P15.
+#[tokio::test]
+async fn a_password_that_is_changed_ends_the_links_by_which_another_could_be_set() {
+    let (service, ada) = with_ada().await;
+    let app = &service.app;
+    let link = app.create_reset_link(ada.user.id).await.unwrap().secret;
+    app.get_reset_link(&link).await.unwrap();
+    let new = Secret::from_text("another harbour tulip nine");
+    app.change_password(person(&ada), &ada, new).await.unwrap();
+    let found = app.get_reset_link(&link).await;
+    assert!(matches!(found, Err(Error::LinkNotValid)), "{found:?}");
+}
+
 #[tokio::test]
 async fn sign_ins_are_counted_by_their_way() {
     let (service, ada) = with_ada().await;

@@ -156,6 +156,7 @@ fn refresh(token: &Secret, client_id: &str, install_id: Option<&str>) -> TokenRe
         device: Device {
             install_id: install_id.map(str::to_owned),
             user_agent: None,
+            client_address: None,
         },
     }
 }

@@ -1,10 +1,28 @@
 //! The end of a session by one of its tokens (`app/revocation.rs`).
 
 use super::*;
+use invoicing::domain::audit::{Action, AuditEvent};
+use invoicing::domain::list::Part;
 
 impl Mobile {
     async fn revoke(&self, token: &Secret, client_id: &str) -> Result<(), Error> {
-        self.revoke_token(token, ClientId::new(client_id)).await.map(drop)
+        let revoked = self.revoke_token(token, ClientId::new(client_id), asking());
+        revoked.await.map(drop)
+    }
+
+    /// What the audit tells of sessions that were ended.
+    async fn ended(&self) -> Vec<AuditEvent> {
+        let events = self.list_audit_events(None, Part::default()).await.unwrap();
+        let ended = events.into_iter().filter(|it| it.action == Action::EndSession);
+        ended.collect()
+    }
+}
+
+/// An app that says nothing of the device, and from where it comes.
+fn asking() -> Device {
+    Device {
+        client_address: Some([192, 0, 2, 1].into()),
+        ..Device::default()
     }
 }
 
@@ -17,7 +35,7 @@ async fn either_token_ends_its_session_and_no_other() {
     for (tokens, token) in [(&first, &first.access_token), (&second, &second.refresh_token)] {
         assert!(mobile.is_alive(tokens).await);
         let another = mobile.service.another().await;
-        another.revoke_token(token, ClientId::new("app")).await.unwrap();
+        another.revoke_token(token, ClientId::new("app"), asking()).await.unwrap();
         assert!(!mobile.is_alive(tokens).await);
         assert_invalid_grant(mobile.refresh(&tokens.refresh_token).await);
         mobile.revoke(token, "app").await.unwrap();
@@ -66,4 +84,37 @@ async fn a_token_that_is_worth_nothing_is_no_error() {
     assert!(mobile.is_alive(&renewed).await);
     mobile.pass(30 * 24 * 3600);
     mobile.revoke(&renewed.refresh_token, "other").await.unwrap();
+}
+
+/// T1: once for each session, whatever comes of it afterwards, and by a code or a token that came twice as well.
+#[tokio::test]
+async fn a_session_that_a_token_ends_is_told_in_the_audit() {
+    let mobile = Mobile::new().await;
+    let revoked = mobile.sign_in().await;
+    for _ in 0..2 {
+        mobile.revoke(&revoked.access_token, "app").await.unwrap();
+    }
+    let told = mobile.ended().await;
+    let [told] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(told.actor, Some(mobile.user.id));
+    assert_eq!(told.client_address.as_deref(), Some("192.0.2.1"));
+    let spent = mobile.sign_in().await;
+    mobile.refresh(&spent.refresh_token).await.unwrap();
+    mobile.revoke(&spent.refresh_token, "other").await.unwrap_err();
+    assert_eq!(mobile.ended().await.len(), 2);
+    let spent = mobile.sign_in().await;
+    mobile.refresh(&spent.refresh_token).await.unwrap();
+    mobile.pass(31);
+    mobile.refresh(&spent.refresh_token).await.unwrap_err();
+    assert_eq!(mobile.ended().await.len(), 3);
+    let code = mobile.code().await;
+    mobile.exchange_token(Exchange::of(&code).into()).await.unwrap();
+    for _ in 0..2 {
+        mobile.exchange_token(Exchange::of(&code).into()).await.unwrap_err();
+    }
+    let told = mobile.ended().await;
+    assert_eq!(told.len(), 4);
+    assert!(told.iter().all(|it| it.actor == Some(mobile.user.id)), "{told:?}");
+    let sessions: std::collections::HashSet<_> = told.iter().map(|it| it.subject).collect();
+    assert_eq!(sessions.len(), 4);
 }

@@ -146,6 +146,7 @@ mod refresh {
             device: Device {
                 install_id: Some("phone".into()),
                 user_agent: None,
+                client_address: None,
             },
             pair: pair(),
             sealed: Sealed::from_bytes(vec![1]),

@@ -329,6 +329,7 @@ async fn sign_an_app_in(app: &App, person: Person) {
         device: Device {
             install_id: None,
             user_agent: None,
+            client_address: None,
         },
     };
     app.exchange_token(request).await.unwrap();

@@ -277,6 +277,7 @@ fn phone() -> Device {
     Device {
         install_id: Some("phone".into()),
         user_agent: Some("App/1".into()),
+        client_address: None,
     }
 }
 

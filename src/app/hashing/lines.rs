@@ -1,0 +1,271 @@
+//! Whose password is looked at next, of all who wait (steps 1 to 3 of the module).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use crate::client_address::surroundings;
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::weak_map::WeakMap;
+
+/// For how long somebody waits for a place.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// So many of a line may wait: more than that would not be served in time.
+const LINE: usize = 32;
+
+/// So many of all lines may wait behind the first, and so many strangers who are the first. Who waits has one of the requests
+/// that are worked on, of which those who ask for tokens want some, too.
+const LINES: usize = 256;
+
+/// Those who wait for a place.
+#[derive(Debug)]
+pub(super) struct Lines {
+    /// Those who may wait for a place.
+    strangers: Arc<Semaphore>,
+    known: Arc<Semaphore>,
+    room: Semaphore,
+    room_for_strangers: Arc<Semaphore>,
+    /// As long as somebody stands in it.
+    lines: WeakMap<Whose, Line>,
+}
+
+/// Who stands in a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Whose {
+    /// Those of one network, or one user.
+    Holder(Holder),
+    /// The first of each network of a site.
+    Site(IpNet),
+}
+
+#[derive(Debug)]
+struct Line {
+    /// Who has it is the first.
+    first: Arc<Semaphore>,
+    room: Semaphore,
+}
+
+/// Somebody who is the first of their lines, until this is dropped.
+pub(crate) struct First {
+    /// Those with whom it waits for a place.
+    peers: Arc<Semaphore>,
+    _room: Option<OwnedSemaphorePermit>,
+    /// They are there as long as somebody stands in them.
+    _lines: Vec<(Arc<Line>, OwnedSemaphorePermit)>,
+    /// Until when there has to be a place.
+    deadline: Instant,
+}
+
+/// Somebody at a place, until this is dropped.
+pub(super) struct Served {
+    _place: OwnedSemaphorePermit,
+    _peer: OwnedSemaphorePermit,
+    _first: First,
+}
+
+impl Lines {
+    pub(super) fn before(places: usize) -> Lines {
+        Lines {
+            strangers: Arc::new(Semaphore::new(places)),
+            known: Arc::new(Semaphore::new(places)),
+            room: Semaphore::new(LINES),
+            room_for_strangers: Arc::new(Semaphore::new(LINES)),
+            lines: WeakMap::default(),
+        }
+    }
+
+    /// Waits in the lines of `holder` (steps 1 and 2).
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when one is too long, or takes too long.
+    pub(super) async fn first(&self, holder: Holder) -> Result<First, Error> {
+        let deadline = Instant::now() + QUEUE_TIMEOUT;
+        let mut lines = vec![self.wait_in(Whose::Holder(holder), deadline).await?];
+        let (mut peers, mut room) = (&self.known, None);
+        if let Holder::Address(address) = holder {
+            let free = Arc::clone(&self.room_for_strangers).try_acquire_owned();
+            room = Some(free.map_err(Error::unavailable)?);
+            let site = Whose::Site(surroundings(address));
+            lines.push(self.wait_in(site, deadline).await?);
+            peers = &self.strangers;
+        }
+        Ok(First {
+            peers: Arc::clone(peers),
+            _room: room,
+            _lines: lines,
+            deadline,
+        })
+    }
+
+    /// Waits in a line.
+    async fn wait_in(
+        &self,
+        whose: Whose,
+        deadline: Instant,
+    ) -> Result<(Arc<Line>, OwnedSemaphorePermit), Error> {
+        let line = self.line(whose);
+        let first = match Arc::clone(&line.first).try_acquire_owned() {
+            Ok(first) => first,
+            Err(_) => {
+                // Of each network, one is in the line of its site, and needs no more room there.
+                let _rooms = match whose {
+                    Whose::Site(_) => None,
+                    Whose::Holder(_) => Some((
+                        line.room.try_acquire().map_err(Error::unavailable)?,
+                        self.room.try_acquire().map_err(Error::unavailable)?,
+                    )),
+                };
+                acquire(&line.first, deadline).await?
+            }
+        };
+        Ok((line, first))
+    }
+
+    fn line(&self, whose: Whose) -> Arc<Line> {
+        self.lines.get(whose, || Line {
+            first: Arc::new(Semaphore::new(1)),
+            room: Semaphore::new(LINE),
+        })
+    }
+}
+
+impl First {
+    /// Waits for one of `places` (step 3): those who are first are served as they came.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when there is none in time.
+    pub(super) async fn served(self, places: &Arc<Semaphore>) -> Result<Served, Error> {
+        let peer = acquire(&self.peers, self.deadline).await?;
+        Ok(Served {
+            _place: acquire(places, self.deadline).await?,
+            _peer: peer,
+            _first: self,
+        })
+    }
+}
+
+async fn acquire(
+    semaphore: &Arc<Semaphore>,
+    deadline: Instant,
+) -> Result<OwnedSemaphorePermit, Error> {
+    let permit = timeout_at(deadline, Arc::clone(semaphore).acquire_owned()).await;
+    permit.map_err(Error::unavailable)?.map_err(Error::internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+    use std::sync::Mutex;
+
+    use futures::FutureExt;
+    use futures::future::{join, join_all};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn network(site: u16, number: u16) -> Holder {
+        Holder::Address(IpAddr::from([0x2001, 0xdb8, site, number, 0, 0, 0, 1]))
+    }
+
+    /// In which order those are served, all of whom wait before there is a place.
+    async fn order(lines: &Lines, holders: impl IntoIterator<Item = Holder>) -> Vec<Holder> {
+        let places = Arc::new(Semaphore::new(1));
+        let served = Mutex::new(Vec::new());
+        let one = async |holder| {
+            let first = lines.first(holder).await.unwrap();
+            let place = first.served(&places).await.unwrap();
+            served.lock().unwrap().push(holder);
+            drop(place);
+        };
+        let all = places.acquire().await.unwrap();
+        let everybody = join_all(holders.into_iter().map(one));
+        join(everybody, async { drop(all) }).await;
+        served.into_inner().unwrap()
+    }
+
+    #[tokio::test]
+    async fn whoever_comes_from_elsewhere_waits_for_one_password_of_each_line() {
+        let lines = Lines::before(1);
+        // Two come many times, and then somebody else comes once.
+        let many = (0..20).map(|number| network(number % 2, 0));
+        let served = order(&lines, many.chain([network(9, 0)])).await;
+        assert_eq!(served.len(), 21);
+        let at = served.iter().position(|&it| it == network(9, 0)).unwrap();
+        assert!(at <= 3, "{served:?}");
+    }
+
+    #[tokio::test]
+    async fn whoever_is_known_waits_for_one_stranger_and_a_site_for_its_own() {
+        // Thirty networks of one site, thirty sites, one more of those whom nobody knows, and two who are known.
+        let (known, other) = (Holder::User(Uuid::nil()), Holder::Service);
+        let one_site = (0..30).map(|number| network(0, number));
+        let sites = (1..=30).map(|site| network(site, 0));
+        let late = network(31, 0);
+        let holders = one_site.chain(sites).chain([late, known, other]);
+        let served = order(&Lines::before(1), holders).await;
+        assert_eq!(served.len(), 63);
+        let place = |holder| served.iter().position(|&it| it == holder).unwrap();
+        assert!(place(known) <= 1 && place(other) <= 3, "{served:?}");
+        assert!(place(late) <= 2 + 1 + 31, "{served:?}");
+        assert_eq!(place(network(0, 29)), 62);
+    }
+
+    #[tokio::test]
+    async fn a_stranger_waits_for_one_of_those_who_are_known() {
+        let known = (0..50).map(|number| Holder::User(Uuid::from_u128(number)));
+        let served = order(&Lines::before(1), known.chain([network(0, 0)])).await;
+        let place = served.iter().position(|&it| it == network(0, 0)).unwrap();
+        assert!(place <= 2, "{served:?}");
+    }
+
+    #[tokio::test]
+    async fn strangers_who_find_no_room_are_told_at_once_and_who_is_known_is_not() {
+        let lines = Lines::before(1);
+        let mut waiting = Vec::new();
+        for site in 0..LINES as u16 {
+            waiting.push(lines.first(network(site, 0)).await.unwrap());
+        }
+        let late = network(LINES as u16, 0);
+        let told = lines.first(late).now_or_never().unwrap();
+        assert!(matches!(told, Err(Error::Unavailable(_))));
+        let known = lines.first(Holder::User(Uuid::nil())).now_or_never();
+        drop(known.unwrap().unwrap());
+        waiting.pop();
+        drop(lines.first(late).now_or_never().unwrap().unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_line_has_room_for_some_behind_the_first() {
+        let lines = Lines::before(1);
+        let line = lines.line(Whose::Holder(network(0, 0)));
+        for (room, all) in [(&line.room, LINE), (&lines.room, LINES)] {
+            let taken = room.acquire_many(all as u32).await.unwrap();
+            // Whoever is alone in a line needs no room.
+            let first = lines.first(network(0, 0)).await.unwrap();
+            let told = lines.first(network(0, 0)).now_or_never().unwrap();
+            assert!(matches!(told, Err(Error::Unavailable(_))));
+            drop(taken);
+            let mut next = Box::pin(lines.first(network(0, 0)));
+            assert!((&mut next).now_or_never().is_none());
+            drop(first);
+            drop(next.await.unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_too_long_is_told() {
+        // The clock jumps to whatever is waited for.
+        tokio::time::pause();
+        let lines = Lines::before(1);
+        let first = lines.first(network(0, 0)).await.unwrap();
+        let behind = lines.first(network(0, 0)).await;
+        assert!(matches!(behind, Err(Error::Unavailable(_))));
+        let nowhere = first.served(&Arc::new(Semaphore::new(0))).await;
+        assert!(matches!(nowhere, Err(Error::Unavailable(_))));
+    }
+}

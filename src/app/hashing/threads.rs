@@ -1,0 +1,232 @@
+//! The threads by which passwords are hashed.
+//!
+//! A request that comes while a password is hashed is not to notice it. So the threads get what others leave of the cores; and
+//! they are kept for a while, each with the memory that a hash takes: to begin a thread is work for the one that serves
+//! requests, and whoever gives memory back to the system keeps all others from getting any, for as long as it waits for a core.
+
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::{sleep, timeout};
+
+use crate::domain::Error;
+
+/// For how long a hash may take at a spare place. Where it took longer, others leave nothing of the cores.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// For how long a spare place is not used then.
+const CROWDED: Duration = Duration::from_secs(30);
+
+/// For how long a thread without work is kept, and its memory.
+const KEPT: Duration = Duration::from_secs(10);
+
+/// The threads, by what they get of a core.
+#[derive(Debug)]
+pub(super) struct Threads {
+    spare: Pool,
+    low: Pool,
+    /// One for each thread that gets only what nobody wants: where that is nothing, it stays for long.
+    spare_places: Arc<Semaphore>,
+}
+
+/// Threads of one priority, begun when there is work for them.
+#[derive(Debug)]
+struct Pool(Option<Runtime>);
+
+/// What a thread that hashes gets of a core that others want, too. With that of all others, a request that comes while it
+/// hashes would wait until the system takes the core away from it, some milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Priority {
+    /// Next to nothing (SCHED_IDLE): whoever wakes up has the core at once.
+    Spare,
+    /// A tenth: some passwords are hashed beside requests without end, which may have to wait for a moment.
+    Low,
+}
+
+/// How many passwords are hashed at once.
+pub(super) fn places() -> usize {
+    let cores = available_parallelism().map_or(1, usize::from);
+    (cores / 2).clamp(1, 4)
+}
+
+impl Threads {
+    pub(super) fn of(places: usize) -> Threads {
+        Threads {
+            spare: Pool::new(Priority::Spare, places),
+            low: Pool::new(Priority::Low, places),
+            spare_places: Arc::new(Semaphore::new(places)),
+        }
+    }
+
+    /// What `work` gives. With a spare place, by a thread that runs only where nobody else wants to; if that has nothing after
+    /// [`PATIENCE`], or there is no spare place, by one that gets at least a little of a core.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when `work` panics.
+    pub(super) async fn carry_out<T: Send + 'static>(
+        &self,
+        work: impl Fn() -> T + Send + Sync + 'static,
+    ) -> Result<T, Error> {
+        let work = Arc::new(work);
+        // Both may have a result, and neither waits for anybody to take it.
+        let (done, mut result) = mpsc::channel(2);
+        if let Ok(place) = Arc::clone(&self.spare_places).try_acquire_owned() {
+            let place = Arc::new(place);
+            self.spare.start(&work, &done, Some(Arc::clone(&place)));
+            if let Ok(Some(result)) = timeout(PATIENCE, result.recv()).await {
+                return Ok(result);
+            }
+            // Nobody else tries that for a while.
+            tokio::spawn(async move {
+                sleep(CROWDED).await;
+                drop(place);
+            });
+        }
+        self.low.start(&work, &done, None);
+        drop(done);
+        let nothing = || Error::internal("a thread that hashes has ended without a hash");
+        result.recv().await.ok_or_else(nothing)
+    }
+}
+
+impl Pool {
+    fn new(priority: Priority, threads: usize) -> Pool {
+        let runtime = Builder::new_current_thread()
+            .max_blocking_threads(threads)
+            .thread_keep_alive(KEPT)
+            .thread_name("password")
+            .on_thread_start(move || priority.apply())
+            .build();
+        // It has neither clock nor sockets, which are all that the system could refuse.
+        Pool(Some(runtime.expect("a runtime without drivers")))
+    }
+
+    /// Has `work` done by one of the threads, which keeps `place` until then.
+    fn start<T: Send + 'static>(
+        &self,
+        work: &Arc<impl Fn() -> T + Send + Sync + 'static>,
+        done: &mpsc::Sender<T>,
+        place: Option<Arc<OwnedSemaphorePermit>>,
+    ) {
+        let (work, done) = (Arc::clone(work), done.clone());
+        let work = move || {
+            let result = work();
+            drop(place);
+            // Nobody may be there to take it.
+            _ = done.try_send(result);
+        };
+        if let Some(runtime) = &self.0 {
+            runtime.spawn_blocking(work);
+        }
+    }
+}
+
+impl Drop for Pool {
+    /// Waits for nobody.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Priority {
+    /// Gives it to this thread. Where that is not allowed, the hash is as good.
+    fn apply(self) {
+        // Elsewhere it would be that of the whole process.
+        #[cfg(target_os = "linux")]
+        {
+            use thread_priority::NormalThreadSchedulePolicy::Idle;
+            use thread_priority::{
+                ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy,
+                thread_native_id,
+            };
+            let idle = || {
+                let (lowest, policy) = (ThreadPriority::Min, ThreadSchedulePolicy::Normal(Idle));
+                set_thread_priority_and_policy(thread_native_id(), lowest, policy)
+            };
+            if self == Priority::Low || idle().is_err() {
+                let _ = rustix::process::nice(10);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    fn policy() -> (Priority, i32) {
+        use thread_priority::NormalThreadSchedulePolicy::Idle;
+        use thread_priority::{ThreadSchedulePolicy, thread_schedule_policy};
+        let priority = match thread_schedule_policy().unwrap() {
+            ThreadSchedulePolicy::Normal(Idle) => Priority::Spare,
+            _ => Priority::Low,
+        };
+        (priority, rustix::process::nice(0).unwrap())
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_password_is_hashed_at_a_low_priority_that_nothing_else_has() {
+        let (threads, before) = (Threads::of(1), policy());
+        let (of_work, _) = threads.carry_out(policy).await.unwrap();
+        assert_eq!(of_work, Priority::Spare);
+        let taken = threads.spare_places.acquire().await.unwrap();
+        let of_work = threads.carry_out(policy).await.unwrap();
+        assert_eq!(of_work, (Priority::Low, (before.1 + 10).min(19)));
+        drop(taken);
+        assert_eq!(policy(), before);
+        let blocking = tokio::task::spawn_blocking(policy).await.unwrap();
+        assert_eq!(blocking, before);
+    }
+
+    #[tokio::test]
+    async fn where_others_leave_nothing_of_the_cores_a_password_is_hashed_all_the_same() {
+        let threads = Threads::of(1);
+        let (go_on, gate) = std::sync::mpsc::channel::<()>();
+        let (gate, begun) = (Mutex::new(gate), AtomicU32::new(0));
+        // The first thread gets nothing of a core until it may go on.
+        let stuck = move || {
+            let number = begun.fetch_add(1, Ordering::SeqCst);
+            if number == 0 {
+                gate.lock().unwrap().recv().unwrap();
+            }
+            number
+        };
+        assert_eq!(threads.carry_out(stuck).await.unwrap(), 1);
+        // As long as it is there, nobody waits for another of its kind.
+        assert_eq!(threads.spare_places.available_permits(), 0);
+        assert_eq!(threads.carry_out(|| 2).await.unwrap(), 2);
+        tokio::time::pause();
+        tokio::time::advance(CROWDED).await;
+        assert_eq!(threads.spare_places.available_permits(), 0);
+        tokio::time::resume();
+        go_on.send(()).unwrap();
+        let ended = threads.spare_places.acquire();
+        drop(timeout(PATIENCE * 10, ended).await.unwrap().unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_thread_is_kept_for_the_next_password() {
+        let threads = Threads::of(1);
+        let thread = || std::thread::current().id();
+        let first = threads.carry_out(thread).await.unwrap();
+        assert_eq!(threads.carry_out(thread).await.unwrap(), first);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_an_error_and_the_place_is_free() {
+        let threads = Threads::of(1);
+        let failed = threads.carry_out(|| panic!("of this test")).await;
+        assert!(matches!(failed, Err(Error::Internal(_))));
+        assert_eq!(threads.carry_out(|| 1).await.unwrap(), 1);
+    }
+}

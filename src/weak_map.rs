@@ -1,0 +1,48 @@
+//! A map that keeps a value as long as somebody else has it.
+//!
+//! Whoever has to wait for others of the same kind finds them here, and nobody has to say when the last of them is gone.
+
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use foldhash::HashMap;
+
+/// Values that are dropped when nobody has them.
+#[derive(Debug)]
+pub(crate) struct WeakMap<K, V>(Mutex<HashMap<K, Weak<V>>>);
+
+impl<K, V> Default for WeakMap<K, V> {
+    fn default() -> WeakMap<K, V> {
+        WeakMap(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V> WeakMap<K, V> {
+    /// The value of that key, made by `new` if nobody has one.
+    pub(crate) fn get(&self, key: K, new: impl FnOnce() -> V) -> Arc<V> {
+        // Nothing panics while it is locked but `new`, which comes before the map is changed.
+        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = map.get(&key).and_then(Weak::upgrade) {
+            return value;
+        }
+        let value = Arc::new(new());
+        map.retain(|_, value| value.strong_count() > 0);
+        map.insert(key, Arc::downgrade(&value));
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_there_as_long_as_somebody_has_it() {
+        let map = WeakMap::default();
+        let (one, other) = (map.get("a", || 1), map.get("b", || 2));
+        assert_eq!(*map.get("a", || 3), 1);
+        drop((one, other));
+        assert_eq!(*map.get("a", || 3), 3);
+        assert_eq!(map.0.lock().unwrap().len(), 1);
+    }
+}
