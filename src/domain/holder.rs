@@ -50,6 +50,11 @@ impl Holder {
         (whole / 4).max(1)
     }
 
+    /// Whether it is somebody whom a credential has proven, or the service itself.
+    pub fn is_known(self) -> bool {
+        !matches!(self, Holder::Address(_) | Holder::Strangers)
+    }
+
     /// Whether it is an address, of which one person may have many.
     pub fn is_address(self) -> bool {
         matches!(self, Holder::Address(_))

@@ -9,6 +9,9 @@
 //! Nobody has more than [its share](Holder::share), so that requests which wait for one thing, such as a row, never have all.
 //! Nor have all client addresses together more than [theirs](Holder::share_of_addresses): they cost nothing, and each may ask
 //! for tokens that nobody has (docs/decisions.md, R10).
+//!
+//! One person may be two holders, such as a team and a user, or more. So all who are known have three quarters together, and
+//! each of them a [64th](Shared::least) whatever the others have (R7).
 
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +36,8 @@ struct Taken {
     all: usize,
     /// Of all client addresses.
     addresses: usize,
+    /// Of everybody who is known.
+    known: usize,
     /// Of everybody who has any.
     by: HashMap<Holder, usize>,
 }
@@ -64,22 +69,14 @@ impl ConcurrencyLimit {
     pub(crate) fn acquire(&self, holder: Holder) -> Result<Permit, Error> {
         let shared = &self.0;
         let mut taken = shared.taken();
-        let is_address = holder.is_address();
-        let addresses_are_full = taken.addresses >= Holder::share_of_addresses(shared.limit);
-        if taken.all == shared.limit || is_address && addresses_are_full {
+        let its = taken.by.get(&holder).copied().unwrap_or_default();
+        if !shared.admits(holder, its, &taken) {
             return Err(Error::Overloaded(Shortage::Permits));
         }
-        match taken.by.entry(holder) {
-            Entry::Occupied(mut its) if *its.get() < holder.share(shared.limit) => {
-                *its.get_mut() += 1
-            }
-            Entry::Occupied(_) => return Err(Error::Overloaded(Shortage::Permits)),
-            Entry::Vacant(none) => {
-                none.insert(1);
-            }
-        }
+        taken.by.insert(holder, its + 1);
         taken.all += 1;
-        taken.addresses += usize::from(is_address);
+        taken.addresses += usize::from(holder.is_address());
+        taken.known += usize::from(holder.is_known());
         Ok(Permit {
             shared: Arc::clone(shared),
             holder,
@@ -88,6 +85,22 @@ impl ConcurrencyLimit {
 }
 
 impl Shared {
+    /// Whether `holder`, who has `its`, may have one more.
+    fn admits(&self, holder: Holder, its: usize, taken: &Taken) -> bool {
+        if holder.is_known() && its < self.least() {
+            return true;
+        }
+        let is_full = taken.all >= self.limit
+            || holder.is_known() && taken.known >= holder.share(self.limit)
+            || holder.is_address() && taken.addresses >= Holder::share_of_addresses(self.limit);
+        !is_full && its < holder.share(self.limit)
+    }
+
+    /// As many are there for each who is known.
+    fn least(&self) -> usize {
+        self.limit / 64
+    }
+
     fn taken(&self) -> MutexGuard<'_, Taken> {
         // Nothing panics while it is locked.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
@@ -99,6 +112,7 @@ impl Drop for Permit {
         let mut taken = self.shared.taken();
         taken.all -= 1;
         taken.addresses -= usize::from(self.holder.is_address());
+        taken.known -= usize::from(self.holder.is_known());
         if let Entry::Occupied(mut its) = taken.by.entry(self.holder) {
             *its.get_mut() -= 1;
             if *its.get() == 0 {
@@ -123,6 +137,16 @@ mod tests {
     /// As many as there are.
     fn all(limit: &ConcurrencyLimit, holder: Holder) -> Vec<Permit> {
         std::iter::from_fn(|| limit.acquire(holder).ok()).collect()
+    }
+
+    #[test]
+    fn two_who_take_all_that_they_can_leave_others_a_64th_and_strangers_a_quarter() {
+        let limit = ConcurrencyLimit::new(256);
+        let taken = [team(1), Holder::User(Uuid::nil())].map(|holder| all(&limit, holder));
+        assert_eq!(taken.each_ref().map(Vec::len), [192, 4]);
+        assert_eq!(all(&limit, team(2)).len(), 4);
+        let address = Holder::Address([192, 0, 2, 1].into());
+        assert!(all(&limit, address).len() >= 32);
     }
 
     #[test]

@@ -17,8 +17,8 @@ const BROKEN_OFF: Duration = Duration::from_secs(1);
 /// So many files may be on the way, or wait for their turn, each of five megabytes of memory.
 const IMPORTS: usize = 32;
 
-/// So many of these may be of one team.
-const OF_A_TEAM: usize = 2;
+/// So many of these may be of one team, each of another user.
+const OF_A_TEAM: usize = 4;
 
 /// What all pages share.
 pub(super) struct Site {
@@ -27,6 +27,8 @@ pub(super) struct Site {
     /// Who downloads something that is made while it is sent.
     downloads: WeakMap<UserId, Semaphore>,
     imports: Arc<Semaphore>,
+    /// Who imports something.
+    importers: WeakMap<UserId, Semaphore>,
     teams: WeakMap<TeamId, Team>,
     /// Those who wait to do what takes the processor and the one writer of SQLite.
     costly: Arc<Queue<()>>,
@@ -44,6 +46,7 @@ impl Site {
             origin,
             downloads: WeakMap::default(),
             imports: Arc::new(Semaphore::new(IMPORTS)),
+            importers: WeakMap::default(),
             teams: WeakMap::default(),
             costly: Arc::default(),
         }
@@ -56,13 +59,15 @@ impl Site {
         Some(Download { turn: Some(turn) })
     }
 
-    /// Room for an import of this team, if there is some.
-    pub(super) fn import(&self, team_id: TeamId) -> Option<Import> {
+    /// Room for an import of this user in this team, if there is some.
+    pub(super) fn import(&self, team_id: TeamId, user_id: UserId) -> Option<Import> {
+        let of_user = self.importers.get(user_id, || Semaphore::new(1));
         let team = self.teams.get(team_id, || Team {
             room: Arc::new(Semaphore::new(OF_A_TEAM)),
             line: Queue::default(),
         });
         Some(Import {
+            _of_user: of_user.try_acquire_owned().ok()?,
             _of_team: Arc::clone(&team.room).try_acquire_owned().ok()?,
             _of_all: Arc::clone(&self.imports).try_acquire_owned().ok()?,
             team,
@@ -97,6 +102,7 @@ impl Drop for Download {
 
 /// That a team imports a file, until this is dropped.
 pub(super) struct Import {
+    _of_user: OwnedSemaphorePermit,
     _of_team: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
     team: Arc<Team>,
@@ -131,6 +137,10 @@ mod tests {
         Site::new("https://a.example".parse().unwrap())
     }
 
+    fn user(id: u128) -> UserId {
+        UserId(Uuid::from_u128(id))
+    }
+
     fn team(id: u128) -> TeamId {
         TeamId(Uuid::from_u128(id))
     }
@@ -138,7 +148,6 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_user_downloads_one_thing_at_a_time_and_waits_after_breaking_off() {
         let site = site();
-        let user = |id| UserId(Uuid::from_u128(id));
         let mut download = site.download(user(1)).unwrap();
         assert!(site.download(user(1)).is_none());
         assert!(site.download(user(2)).is_some());
@@ -150,29 +159,30 @@ mod tests {
     }
 
     #[test]
-    fn a_team_has_two_imports_and_all_together_thirty_two() {
+    fn a_user_has_one_import_a_team_four_and_all_together_thirty_two() {
         let site = site();
-        let mut imports: Vec<_> = (0..32).map(|id| site.import(team(id / 2))).collect();
+        let import = |team_id, user_id| site.import(team(team_id), user(user_id));
+        let mut imports: Vec<_> = (0..32).map(|id| import(id / 4, id)).collect();
         assert!(imports.iter().all(Option::is_some));
-        assert!(site.import(team(16)).is_none());
+        assert!(import(8, 32).is_none());
         imports.pop();
-        assert!(site.import(team(0)).is_none());
-        assert!(site.import(team(16)).is_some());
+        assert!(import(0, 32).is_none());
+        assert!(import(8, 0).is_none());
+        assert!(import(8, 32).is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn imports_are_done_one_after_another_with_a_pause_as_long() {
         let site = site();
         let begun = Instant::now();
-        let work = async |id| {
-            let import = site.import(team(id)).unwrap();
-            import
-                .work(async { sleep(Duration::from_secs(1)).await })
-                .await;
-            (id, begun.elapsed().as_secs())
+        let work = async |(team_id, user_id)| {
+            let import = site.import(team(team_id), user(user_id)).unwrap();
+            let second = async { sleep(Duration::from_secs(1)).await };
+            import.work(second).await;
+            begun.elapsed().as_secs()
         };
         // The second team does not wait for all of the first.
-        let done = join_all([1, 1, 2].map(work)).await;
-        assert_eq!(done, [(1, 1), (1, 5), (2, 3)]);
+        let done = join_all([(1, 1), (1, 2), (2, 3)].map(work)).await;
+        assert_eq!(done, [1, 5, 3]);
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use crate::domain::Error;
 
 /// For how long a hash may take at a spare place. Where it took longer, others leave nothing of the cores.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// For how long a spare place is not used then.
 const CROWDED: Duration = Duration::from_secs(30);
@@ -211,7 +211,7 @@ mod tests {
         tokio::time::resume();
         go_on.send(()).unwrap();
         let ended = threads.spare_places.acquire();
-        drop(timeout(PATIENCE * 10, ended).await.unwrap().unwrap());
+        drop(timeout(PATIENCE * 40, ended).await.unwrap().unwrap());
     }
 
     #[tokio::test]

@@ -97,7 +97,8 @@ async fn begin_upload(
 /// # Errors
 /// [`Overloaded`] when there is none.
 fn import(visit: &Visit, shelf: &Shelf) -> Result<site::Import, Failure> {
-    let import = visit.site.import(shelf.member.catalog.team_id);
+    let member = &shelf.member;
+    let import = visit.site.import(member.catalog.team_id, member.user_id);
     Ok(import.ok_or(Rejection::Error(Overloaded(Turns)))?)
 }
 
