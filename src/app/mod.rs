@@ -92,6 +92,8 @@ pub struct App {
     session_uses: LastUsed<SessionId>,
     browser_uses: LastUsed<BrowserSessionId>,
     hashing: Hashing,
+    /// Whose account is told of next ([`user_export`]).
+    telling: Arc<Semaphore>,
     device_cookies: OnceLock<DeviceCookies>,
     refused_sign_ins: RefusedCounts,
     counts: Counts,
@@ -143,6 +145,7 @@ impl App {
             session_uses: LastUsed::default(),
             browser_uses: LastUsed::default(),
             hashing: Hashing::default(),
+            telling: Arc::new(Semaphore::new(1)),
             device_cookies: OnceLock::new(),
             refused_sign_ins: RefusedCounts::default(),
             counts: Counts::default(),

@@ -60,11 +60,13 @@ impl App {
         seen: &mut Seen,
     ) -> Result<ImportPlan, Error> {
         let mut planner = Planner::new(SCHEMAS, seen);
+        let mut text_bytes = 0;
         for batch in lines.chunks(BATCH) {
             let asked = Asked::by(batch);
             let find =
                 async move |sql: Sql<'_>| product_import::find(sql, catalog, &asked, false).await;
             let found = self.store.read(catalog, find).await?;
+            text_bytes += found.iter().map(Product::text_bytes).sum::<usize>();
             planner.plan(batch, found);
             // SQLite has read on this thread.
             tokio::task::yield_now().await;
@@ -75,6 +77,7 @@ impl App {
             lines,
             planned,
             rests_on,
+            text_bytes,
         })
     }
 

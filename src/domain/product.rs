@@ -176,6 +176,12 @@ impl NewProduct {
 }
 
 impl Product {
+    /// About how many bytes of text it has.
+    pub fn text_bytes(&self) -> usize {
+        let optional = [&self.description, &self.sku].map(|it| it.as_ref().map_or(0, String::len));
+        self.name.len() + optional.iter().sum::<usize>()
+    }
+
     /// The product after a PATCH; an archived one can be changed too (docs/decisions.md, C8).
     #[must_use]
     pub fn update(self, changes: ProductChanges, now: Timestamp) -> Product {

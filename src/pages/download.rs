@@ -9,7 +9,7 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, Response};
 use openapi_dropshot_runtime::Rejection;
 
-use super::site;
+use super::site::{self, Site};
 
 use super::failure::Failure;
 use super::visit::Visit;
@@ -20,7 +20,7 @@ use crate::http::Error::Overloaded;
 use crate::http::{BrokenOff, RequestContext, Rest, problem};
 
 /// The least bytes of a piece, but for the last: of smaller ones, the server could not tell that a peer takes none.
-const PIECE: usize = 128 * 1024;
+pub(super) const PIECE: usize = 128 * 1024;
 
 /// Where the lines of a file come from.
 pub(super) trait Lines: Send + 'static {
@@ -44,6 +44,7 @@ pub(super) async fn download(
     let turn = visit.site.download(visit.user_id()?);
     let mut download = Download {
         context: Arc::clone(&visit.context),
+        site: Arc::clone(&visit.site),
         lines,
         goes_on: true,
         turn: turn.ok_or(Rejection::Error(Overloaded(Turns)))?,
@@ -63,6 +64,7 @@ pub(super) async fn download(
 /// A download that is under way.
 struct Download<L> {
     context: Arc<RequestContext>,
+    site: Arc<Site>,
     lines: L,
     goes_on: bool,
     turn: site::Download,
@@ -70,15 +72,19 @@ struct Download<L> {
 
 impl<L: Lines> Download<L> {
     /// What comes next; empty at the end.
+    ///
+    /// Of all downloads one piece is made at a time, and others who are ready go first, as SQLite reads on this thread. Nothing
+    /// waits between a piece and its being counted for whoever takes it: a hundred who begin at once hold none that is not.
     async fn piece(&mut self) -> Result<Bytes, Error> {
+        let _turn = self.site.pieces.lock().await;
+        tokio::task::yield_now().await;
         let mut piece = Vec::new();
         while self.goes_on && piece.len() < PIECE {
             let mut file = Writer::new(piece);
             self.goes_on = self.lines.write_some(&mut file).await?;
             piece = file.into_inner().map_err(Error::internal)?;
-            // SQLite has read on this thread, and a peer that is quick never has it wait.
-            tokio::task::yield_now().await;
         }
+        piece.shrink_to_fit();
         if !self.goes_on {
             self.turn.is_done();
         }

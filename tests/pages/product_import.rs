@@ -122,6 +122,33 @@ async fn a_file_that_is_none_is_refused_with_the_reason() {
     assert_eq!(refused.status(), 404, "{refused:?}");
 }
 
+/// W18: what is changed at once is what everybody else's changes wait for.
+#[tokio::test]
+async fn a_file_about_products_with_too_much_text_is_refused() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "member").await;
+    let import = path(&team, "/import");
+    let description = "\u{1d11e}".repeat(2_000);
+    let mut skus = String::from("sku,name\n");
+    for part in 0..5 {
+        let mut file = String::from("sku,name,unitPrice,currency,description\n");
+        for line in 0..500 {
+            file += &format!("S{part}-{line},Lamp,1,EUR,{description}\n");
+            skus += &format!("S{part}-{line},Torch\n");
+        }
+        let planned = browser.upload(&import, &[], file.as_bytes()).await;
+        let plan = plan_path(&team, "live", &plan_id(&planned));
+        let done = browser.post(&plan, &[]).await;
+        assert_eq!(done.status(), 303, "part {part}");
+    }
+    let refused = browser.upload(&import, &[], skus.as_bytes()).await;
+    refused.expect(422, "more than 16 MB of text");
+    let half = skus.lines().take(1_000).collect::<Vec<_>>().join("\n");
+    let planned = browser.upload(&import, &[], half.as_bytes()).await;
+    assert_eq!(planned.status(), 303, "{planned:?}");
+}
+
 /// A file of somebody who is not signed in is not waited for: only what is signed in may hold that much memory.
 #[tokio::test]
 async fn nobody_sends_a_file_without_being_signed_in() {

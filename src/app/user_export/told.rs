@@ -1,7 +1,9 @@
 //! How all of it is written: an object of lists, as indented JSON, which goes piece by piece to whoever takes it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::domain::Error;
 use crate::domain::list::Part;
@@ -22,25 +24,38 @@ const PIECE: usize = 128 * 1024;
 /// What is told: the members of an object.
 pub(super) struct Told {
     to: mpsc::Sender<String>,
+    /// Of all that is told, one part is read and written at a time, and not while somebody takes a piece.
+    turns: Arc<Semaphore>,
+    turn: Option<OwnedSemaphorePermit>,
     is_begun: bool,
     /// What has not gone yet.
     text: String,
 }
 
 impl Told {
-    pub(super) fn to(to: mpsc::Sender<String>) -> Told {
-        Told {
+    pub(super) async fn to(
+        to: mpsc::Sender<String>,
+        turns: &Arc<Semaphore>,
+    ) -> Result<Told, Error> {
+        let mut all = Told {
             to,
+            turns: Arc::clone(turns),
+            turn: None,
             is_begun: false,
             text: String::new(),
-        }
+        };
+        all.pass_on().await?;
+        Ok(all)
     }
 
     /// Hands over what is large enough, and lets others go on.
     async fn pass_on(&mut self) -> Result<(), Error> {
+        self.turn = None;
         if self.text.len() >= PIECE {
             self.hand_over().await?;
         }
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        self.turn = Some(turn.map_err(Error::internal)?);
         tokio::task::yield_now().await;
         Ok(())
     }
@@ -51,6 +66,7 @@ impl Told {
     }
 
     pub(super) async fn end(mut self) -> Result<(), Error> {
+        self.turn = None;
         self.text += "\n}";
         self.hand_over().await
     }
@@ -172,7 +188,8 @@ mod tests {
     /// What is told of so many rows, in pieces.
     async fn told(rows: usize, row: fn(&()) -> Value) -> Vec<String> {
         let (to, mut pieces) = mpsc::channel(1_000);
-        let mut all = Told::to(to);
+        let turns = Arc::new(Semaphore::new(1));
+        let mut all = Told::to(to, &turns).await.unwrap();
         let rows = vec![(); rows];
         all.rows("rows", "more", &rows, row).await.unwrap();
         all.end().await.unwrap();

@@ -89,6 +89,8 @@ pub struct ImportPlan {
     pub planned: Vec<PlannedLine>,
     /// The products that this was decided by.
     pub rests_on: Digest,
+    /// How much text these have, in bytes.
+    pub text_bytes: usize,
 }
 
 impl ImportPlan {

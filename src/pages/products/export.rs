@@ -13,13 +13,15 @@ use crate::domain::id::ProductId;
 use crate::domain::product::StatusFilter;
 use crate::domain::product_csv::{cells, names};
 use crate::http::Api;
-use crate::pages::download::{Lines, download};
+use crate::pages::download::{Lines, PIECE, download};
 use crate::pages::route::{Answer, Route, TeamPath};
 use crate::pages::site::Site;
 use crate::pages::visit::Visit;
 
-/// Products that are read at once.
-const PAGE: u32 = 500;
+/// The fewest products that are read at once, and the most: one may have ten kilobytes of text, and most have a hundredth of
+/// that.
+const FEWEST: usize = 10;
+const MOST: usize = 500;
 
 /// Adds it.
 ///
@@ -38,6 +40,7 @@ async fn export_products(visit: Arc<Visit>, path: TeamPath) -> Answer {
         catalog: shelf.member.catalog,
         status: Shelf::status(&visit)?,
         last: None,
+        page: FEWEST,
     };
     download(&visit, "attachment; filename=\"products.csv\"", products).await
 }
@@ -49,6 +52,8 @@ struct Products {
     status: StatusFilter,
     /// The last one so far.
     last: Option<ProductId>,
+    /// As many are read next: by those before, about as many as a piece takes.
+    page: usize,
 }
 
 impl Lines for Products {
@@ -57,12 +62,17 @@ impl Lines for Products {
             file.line(names()).map_err(Error::internal)?;
         }
         let (catalog, status) = (self.catalog, self.status);
-        let page = self.app.export_products(catalog, status, self.last, PAGE);
+        let (asked, app) = (self.page, &self.app);
+        let page = app.export_products(catalog, status, self.last, asked as u32);
         let page = page.await?;
+        let mut bytes = 0;
         for product in &page {
+            bytes += product.text_bytes();
             file.line(cells(product)).map_err(Error::internal)?;
         }
         self.last = page.last().map(|it| it.id);
-        Ok(page.len() == PAGE as usize)
+        let each = bytes / page.len().max(1);
+        self.page = (PIECE / each.max(1)).clamp(FEWEST, MOST);
+        Ok(page.len() == asked)
     }
 }

@@ -27,8 +27,16 @@ use crate::pages::route::{Answer, Route, TeamPath};
 use crate::pages::site::{self, Site};
 use crate::pages::visit::Visit;
 
+/// What is said of a file that is about more ([`MOST_TEXT`]).
+const TOO_MUCH_TEXT: &str = "The products that this file is about have more than 16 MB of text, which is too much to change at \
+                             once. Import it in smaller files; `invoicing product import` takes files of any size.";
+
 /// As many lines of each kind are shown.
 const SHOWN: usize = 100;
+
+/// The products that a file is about may have so much text: all of it is read and written in one transaction, for which
+/// everybody else's changes wait on SQLite.
+const MOST_TEXT: usize = 16 * 1024 * 1024;
 
 #[derive(Template)]
 #[template(path = "products/import.html")]
@@ -119,16 +127,19 @@ async fn plan_import(
         let read = spawn_blocking(move || Lines::read(&csv));
         let lines = match read.await.map_err(Error::internal)? {
             Ok(lines) => lines,
-            Err(error) => return Ok(Err(error)),
+            Err(error) => return Ok(Err(format!("{}.", capitalized(&error)))),
         };
         let mut seen = Seen::default();
         let plan = app.plan_import(catalog, lines, &mut seen).await?;
+        if plan.text_bytes > MOST_TEXT {
+            return Ok(Err(TOO_MUCH_TEXT.to_owned()));
+        }
         let kept = app.keep_import_plan(user_id, &plan, file.to_vec());
         kept.await.map(Ok)
     });
     let id = match planned.await? {
         Ok(id) => id,
-        Err(error) => return page(&visit, shelf, Some(format!("{}.", capitalized(&error)))),
+        Err(refused) => return page(&visit, shelf, Some(refused)),
     };
     Ok(see_other(&format!(
         "{}&id={id}",
