@@ -25,9 +25,16 @@ pub fn form(path: &str, text: &str) -> Request {
 /// # Errors
 /// When the database of a deployment cannot be reached.
 pub async fn signed_in(service: &Service) -> Result<(Uuid, String), Skip> {
-    const EMAIL: &str = "ada@example.com";
-    let user = service.command(&["user", "create", "--email", EMAIL, "--name", "Ada"])?;
-    let link = service.command(&["user", "reset-link", EMAIL, "--origin", ORIGIN])?;
+    signed_in_as(service, "ada@example.com").await
+}
+
+/// The same, with that email.
+///
+/// # Errors
+/// When the database of a deployment cannot be reached.
+pub async fn signed_in_as(service: &Service, email: &str) -> Result<(Uuid, String), Skip> {
+    let user = service.command(&["user", "create", "--email", email, "--name", "Ada"])?;
+    let link = service.command(&["user", "reset-link", email, "--origin", ORIGIN])?;
     let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
     let url = text(&link["url"]);
     let path = url.strip_prefix(ORIGIN).expect("a page");

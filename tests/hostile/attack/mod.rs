@@ -154,7 +154,12 @@ impl Request {
 
     /// All that is stored about whoever has this cookie.
     pub fn export(cookie: &str) -> Self {
-        let mut request = Self::new("GET", "/account/export");
+        Self::download("/account/export", cookie)
+    }
+
+    /// A download, for whoever has this cookie.
+    pub fn download(path: &str, cookie: &str) -> Self {
+        let mut request = Self::new("GET", path);
         let cookie = ("cookie".to_owned(), cookie.to_owned());
         request.headers.push(cookie);
         request
