@@ -74,7 +74,8 @@ impl<L: Lines> Download<L> {
     /// What comes next; empty at the end.
     ///
     /// Of all downloads one piece is made at a time, and others who are ready go first, as SQLite reads on this thread. Nothing
-    /// waits between a piece and its being counted for whoever takes it: a hundred who begin at once hold none that is not.
+    /// waits between the first piece and its being counted for whoever takes it: a hundred who begin at once hold none that is
+    /// not.
     async fn piece(&mut self) -> Result<Bytes, Error> {
         let _turn = self.site.pieces.lock().await;
         tokio::task::yield_now().await;
@@ -93,13 +94,22 @@ impl<L: Lines> Download<L> {
 
     /// All that comes next.
     fn pieces(self) -> impl Stream<Item = Result<Bytes, BrokenOff>> + Send + 'static {
-        stream::try_unfold(self, async |mut download| match download.piece().await {
-            Ok(piece) if piece.is_empty() => Ok(None),
-            Ok(piece) => Ok(Some((piece, download))),
-            Err(error) => {
-                // It is written to the log there, as every failure is.
-                problem(&download.context, error.into());
-                Err(BrokenOff)
+        stream::try_unfold(self, async |mut download| {
+            let context = Arc::clone(&download.context);
+            // A task of its own: a peer that closes its window has nobody ask for this any more, and would keep the turn.
+            let made = tokio::spawn(async move {
+                let piece = download.piece().await;
+                piece.map(|piece| (piece, download))
+            });
+            let made = made.await.map_err(Error::internal);
+            match made.and_then(|made| made) {
+                Ok((piece, _)) if piece.is_empty() => Ok(None),
+                Ok(made) => Ok(Some(made)),
+                Err(error) => {
+                    // It is written to the log there, as every failure is.
+                    problem(&context, error.into());
+                    Err(BrokenOff)
+                }
             }
         })
     }
