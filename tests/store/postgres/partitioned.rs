@@ -74,7 +74,7 @@ const ASK_ALL: [&str; 33] = [
     "WHERE user_id = $1 AND role = 'owner'",
     // What is stored about a user.
     "FROM api_key WHERE created_by",
-    "WHERE created_by = $1 ORDER BY link.id",
+    "WHERE created_by = $1 AND link.id > $2",
     "SELECT team_id, mode, created_at FROM product_import WHERE user_id",
     "FROM invitation WHERE lower(email COLLATE \"C\") = lower($1 COLLATE \"C\") ORDER BY",
 ];
