@@ -20,6 +20,7 @@
 mod bucket;
 mod counts;
 mod memory;
+mod seldom;
 mod shared;
 
 use std::fmt::Display;
@@ -39,6 +40,7 @@ use crate::tally::Count;
 pub(crate) use bucket::{Policy, Verdict};
 pub use counts::Counts;
 pub(crate) use memory::Limiter;
+pub(crate) use seldom::Seldom;
 pub(crate) use shared::{Shared, check as check_redis};
 
 /// The limits of a server.

@@ -174,11 +174,11 @@ impl App {
             .zip(browser.device.as_ref());
         let of_device =
             of_device.and_then(|((user_id, hash), device)| cookies.source(device, user_id, hash));
-        // Who finds no room in the line has tried nothing, and leaves nothing behind.
+        // Who finds no place in time has tried nothing, and leaves nothing behind.
         // Who has signed in here before does not wait as strangers do.
         let at_home = known.user_id.filter(|_| of_device.is_some());
         let holder = at_home.map_or_else(|| browser.holder(), Holder::from);
-        let first = self.hashing.first(holder).await?;
+        let place = self.hashing.place(holder).await?;
         let now = self.now();
         // Nobody has the account of an unknown email, so that nothing is kept of it, by as much work.
         let user_id = known.user_id.unwrap_or(UserId(Uuid::nil()));
@@ -192,7 +192,7 @@ impl App {
         let count = async move |sql: Sql<'_>| attempt.count(sql, now).await;
         let checked = self.store.write(Holder::Strangers, count).await??;
         let password = normalized(typed.reveal());
-        let verified = self.hashing.verify(first, password, known.hash.clone());
+        let verified = self.hashing.verify(place, password, known.hash.clone());
         match verified.await? {
             true => Ok(checked),
             false => Err(Error::WrongPassword),

@@ -11,10 +11,9 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use crate::client_address::network;
-use crate::limit::{Limiter, Policy};
+use crate::limit::Seldom;
 
 /// As many wait at once, however many requests there may be.
 const AT_MOST: usize = 64;
@@ -31,8 +30,7 @@ pub(super) struct Turns {
     at_once: usize,
     waiting: Mutex<HashMap<IpAddr, usize>>,
     /// Codes, until they are taken.
-    codes: Limiter<IpAddr>,
-    begun: Instant,
+    codes: Seldom<IpAddr>,
 }
 
 impl Turns {
@@ -42,20 +40,14 @@ impl Turns {
         Turns {
             at_once: part.clamp(1, AT_MOST),
             waiting: Mutex::default(),
-            codes: Limiter::new(Policy {
-                per_second: 1,
-                burst: CODES,
-            }),
-            begun: Instant::now(),
+            codes: Seldom::new(CODES, CODE_EVERY),
         }
     }
 
     /// A turn of somebody at this address who brings a code; none if that network has brought too many that were not taken.
     pub(super) fn take_with_code(&self, address: IpAddr) -> Option<Turn<'_>> {
         let mut turn = self.take(address)?;
-        // It counts by the second, and its clock is that much slower.
-        let now = self.begun + self.begun.elapsed() / CODE_EVERY;
-        turn.brings_code = self.codes.take(turn.network, now).allowed();
+        turn.brings_code = self.codes.take(turn.network);
         turn.brings_code.then_some(turn)
     }
 

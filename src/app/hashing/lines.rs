@@ -7,9 +7,11 @@ use ipnet::IpNet;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
+use super::ranked::{Permit, Ranked};
 use crate::client_address::surroundings;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
+use crate::limit::Seldom;
 use crate::weak_map::WeakMap;
 
 /// For how long somebody waits for a place.
@@ -22,12 +24,19 @@ const LINE: usize = 32;
 /// that are worked on, of which those who ask for tokens want some, too.
 const LINES: usize = 256;
 
+/// So many passwords of a user are counted that were looked at of late.
+const COUNTED: u32 = 60;
+
+/// In so many seconds one of them is forgotten.
+const FORGOTTEN: u32 = 60;
+
 /// Those who wait for a place.
 #[derive(Debug)]
 pub(super) struct Lines {
     /// Those who may wait for a place.
     strangers: Arc<Semaphore>,
-    known: Arc<Semaphore>,
+    known: Arc<Ranked>,
+    looked_at: Seldom<Holder>,
     room: Semaphore,
     room_for_strangers: Arc<Semaphore>,
     /// As long as somebody stands in it.
@@ -51,9 +60,9 @@ struct Line {
 }
 
 /// Somebody who is the first of their lines, until this is dropped.
-pub(crate) struct First {
+pub(super) struct First {
     /// Those with whom it waits for a place.
-    peers: Arc<Semaphore>,
+    peers: Peers,
     _room: Option<OwnedSemaphorePermit>,
     /// They are there as long as somebody stands in them.
     _lines: Vec<(Arc<Line>, OwnedSemaphorePermit)>,
@@ -61,10 +70,23 @@ pub(crate) struct First {
     deadline: Instant,
 }
 
+/// Those of one kind.
+enum Peers {
+    Strangers(Arc<Semaphore>),
+    /// And how many passwords of this one were looked at of late.
+    Known(Arc<Ranked>, u64),
+}
+
+/// That somebody is the next of its kind.
+enum Next {
+    Stranger { _permit: OwnedSemaphorePermit },
+    Known { _permit: Permit },
+}
+
 /// Somebody at a place, until this is dropped.
-pub(super) struct Served {
+pub(crate) struct Place {
     _place: OwnedSemaphorePermit,
-    _peer: OwnedSemaphorePermit,
+    _next: Next,
     _first: First,
 }
 
@@ -72,7 +94,8 @@ impl Lines {
     pub(super) fn before(places: usize) -> Lines {
         Lines {
             strangers: Arc::new(Semaphore::new(places)),
-            known: Arc::new(Semaphore::new(places)),
+            known: Ranked::new(places),
+            looked_at: Seldom::new(COUNTED, FORGOTTEN),
             room: Semaphore::new(LINES),
             room_for_strangers: Arc::new(Semaphore::new(LINES)),
             lines: WeakMap::default(),
@@ -86,16 +109,19 @@ impl Lines {
     pub(super) async fn first(&self, holder: Holder) -> Result<First, Error> {
         let deadline = Instant::now() + QUEUE_TIMEOUT;
         let mut lines = vec![self.wait_in(Whose::Holder(holder), deadline).await?];
-        let (mut peers, mut room) = (&self.known, None);
-        if let Holder::Address(address) = holder {
+        let mut room = None;
+        let peers = if let Holder::Address(address) = holder {
             let free = Arc::clone(&self.room_for_strangers).try_acquire_owned();
             room = Some(free.map_err(Error::unavailable)?);
             let site = Whose::Site(surroundings(address));
             lines.push(self.wait_in(site, deadline).await?);
-            peers = &self.strangers;
-        }
+            Peers::Strangers(Arc::clone(&self.strangers))
+        } else {
+            let had = self.looked_at.count(holder);
+            Peers::Known(Arc::clone(&self.known), had)
+        };
         Ok(First {
-            peers: Arc::clone(peers),
+            peers,
             _room: room,
             _lines: lines,
             deadline,
@@ -135,15 +161,22 @@ impl Lines {
 }
 
 impl First {
-    /// Waits for one of `places` (step 3): those who are first are served as they came.
+    /// Waits for one of `places` (step 3).
     ///
     /// # Errors
     /// [`Error::Unavailable`] when there is none in time.
-    pub(super) async fn served(self, places: &Arc<Semaphore>) -> Result<Served, Error> {
-        let peer = acquire(&self.peers, self.deadline).await?;
-        Ok(Served {
+    pub(super) async fn served(self, places: &Arc<Semaphore>) -> Result<Place, Error> {
+        let next = match &self.peers {
+            Peers::Strangers(peers) => Next::Stranger {
+                _permit: acquire(peers, self.deadline).await?,
+            },
+            Peers::Known(peers, had) => Next::Known {
+                _permit: peers.acquire(*had, self.deadline).await?,
+            },
+        };
+        Ok(Place {
             _place: acquire(places, self.deadline).await?,
-            _peer: peer,
+            _next: next,
             _first: self,
         })
     }
@@ -221,6 +254,26 @@ mod tests {
         let served = order(&Lines::before(1), known.chain([network(0, 0)])).await;
         let place = served.iter().position(|&it| it == network(0, 0)).unwrap();
         assert!(place <= 2, "{served:?}");
+    }
+
+    /// Somebody may have hundreds of accounts, whose passwords are looked at all the time.
+    #[tokio::test]
+    async fn whoever_had_fewer_passwords_looked_at_of_late_goes_first() {
+        let users = |numbers: std::ops::Range<u128>| {
+            numbers.map(|number| Holder::User(Uuid::from_u128(number)))
+        };
+        let lines = Lines::before(1);
+        for _ in 0..3 {
+            assert_eq!(order(&lines, users(0..50)).await.len(), 50);
+        }
+        let late = Holder::User(Uuid::from_u128(50));
+        // The second time as well: the first password had a slip.
+        for _ in 0..2 {
+            let served = order(&lines, users(0..50).chain([late])).await;
+            let place = served.iter().position(|&it| it == late).unwrap();
+            assert!(place <= 1, "{served:?}");
+            assert_eq!(served.len(), 51);
+        }
     }
 
     #[tokio::test]

@@ -13,18 +13,23 @@
 //! 3. Strangers wait for each other first, and so do those who are known, by a session, by the cookie of a device or by a
 //!    link; and then as many of either for a place as there are places. So whoever is next of the ones waits for one of the
 //!    others, however many there are.
+//! 4. Of those who are known, the next is whoever had the fewest passwords looked at of late ([`ranked`]): somebody may have
+//!    hundreds of accounts.
 
+mod argon2id;
 mod lines;
+mod ranked;
 mod threads;
 
 use std::sync::Arc;
 
+use argon2::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
-use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use tokio::sync::Semaphore;
 
-pub(super) use self::lines::First;
+use self::argon2id::Argon2id;
 use self::lines::Lines;
+pub(super) use self::lines::Place;
 use self::threads::Threads;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
@@ -71,25 +76,26 @@ impl Hashing {
         holder: Holder,
         work: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<T, Error> {
-        let first = self.first(holder).await?;
-        self.work_for(first, work).await
+        let place = self.place(holder).await?;
+        self.work_at(place, work).await
     }
 
-    /// Waits in the lines of `holder`.
+    /// Waits in the lines of `holder`, and then for a place.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when one is too long, or takes too long.
-    pub(super) async fn first(&self, holder: Holder) -> Result<First, Error> {
-        self.lines.first(holder).await
+    /// [`Error::Unavailable`] when a line is too long, or it takes too long.
+    pub(super) async fn place(&self, holder: Holder) -> Result<Place, Error> {
+        let first = self.lines.first(holder).await?;
+        first.served(&self.places).await
     }
 
     /// Whether a password is the one of that hash. It takes as long where there is no hash.
     ///
     /// # Errors
-    /// As of [`hash`](Hashing::hash).
+    /// [`Error::Internal`].
     pub(super) async fn verify(
         &self,
-        first: First,
+        place: Place,
         password: Secret,
         known: Option<Secret>,
     ) -> Result<bool, Error> {
@@ -97,27 +103,25 @@ impl Hashing {
             Some(known) => {
                 let known = PasswordHash::new(known.reveal());
                 let known = known.map_err(|error| Error::internal(error.to_string()))?;
-                let verified =
-                    Argon2::default().verify_password(password.reveal().as_bytes(), &known);
+                let verified = Argon2id.verify_password(password.reveal().as_bytes(), &known);
                 Ok(verified.is_ok())
             }
             None => hash(&password).map(|_| false),
         };
-        self.work_for(first, verify).await?
+        self.work_at(place, verify).await?
     }
 
-    async fn work_for<T: Send + 'static>(
+    async fn work_at<T: Send + 'static>(
         &self,
-        first: First,
+        place: Place,
         work: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<T, Error> {
-        let served = first.served(&self.places).await?;
         let threads = Arc::clone(&self.threads);
         // A task of its own: who asked for it may give up, and the place is taken until it is done.
         let task = tokio::spawn(async move {
             let result = threads.carry_out(work).await;
             // Whoever has the result finds it free.
-            drop(served);
+            drop(place);
             result
         });
         task.await.map_err(Error::internal)?
@@ -125,7 +129,7 @@ impl Hashing {
 }
 
 fn hash(password: &Secret) -> Result<Secret, Error> {
-    let hash = Argon2::default().hash_password(password.reveal().as_bytes());
+    let hash = Argon2id.hash(password.reveal().as_bytes());
     let hash = hash.map_err(|error| Error::internal(error.to_string()))?;
     Ok(Secret::from_text(hash.to_string()))
 }
@@ -148,8 +152,8 @@ mod tests {
         assert!(one.reveal().starts_with(parameters), "{}", one.reveal());
         assert_ne!(one, two);
         let verify = async |text: &str, known: Option<&Secret>| {
-            let first = hashing.first(NETWORK).await.unwrap();
-            let verified = hashing.verify(first, Secret::from_text(text), known.cloned());
+            let place = hashing.place(NETWORK).await.unwrap();
+            let verified = hashing.verify(place, Secret::from_text(text), known.cloned());
             verified.await.unwrap()
         };
         assert!(verify("tulip", Some(&one)).await);

@@ -1,0 +1,146 @@
+//! Permits for those who have had fewest.
+//!
+//! A semaphore serves those who wait in the order in which they came. Somebody with hundreds of accounts is always among the
+//! first then. Here whoever waits says how much they have had of late, and the least goes first.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
+
+use crate::domain::Error;
+
+/// Permits, and who waits for one.
+#[derive(Debug)]
+pub(super) struct Ranked(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    /// By what they have had, and then as they came.
+    waiting: BTreeMap<(u64, u64), oneshot::Sender<Permit>>,
+    came: u64,
+}
+
+/// One of the permits, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Permit(Arc<Ranked>);
+
+/// That somebody waits, until this is dropped.
+struct Waiting<'a> {
+    ranked: &'a Ranked,
+    key: (u64, u64),
+}
+
+impl Ranked {
+    /// So many.
+    pub(super) fn new(permits: usize) -> Arc<Ranked> {
+        Arc::new(Ranked(Mutex::new(State {
+            free: permits,
+            waiting: BTreeMap::new(),
+            came: 0,
+        })))
+    }
+
+    /// Waits for a permit, behind those who `had` less.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when there is none in time.
+    pub(super) async fn acquire(
+        self: &Arc<Self>,
+        had: u64,
+        deadline: Instant,
+    ) -> Result<Permit, Error> {
+        let (permit, comes) = oneshot::channel();
+        let _waiting = {
+            let mut state = self.state();
+            if state.free > 0 {
+                state.free -= 1;
+                return Ok(Permit(Arc::clone(self)));
+            }
+            state.came += 1;
+            let key = (had, state.came);
+            state.waiting.insert(key, permit);
+            Waiting { ranked: self, key }
+        };
+        let permit = timeout_at(deadline, comes).await;
+        permit.map_err(Error::unavailable)?.map_err(Error::internal)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is locked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.ranked.state().waiting.remove(&self.key);
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        let Some((_, next)) = state.waiting.pop_first() else {
+            state.free += 1;
+            return;
+        };
+        drop(state);
+        // Whoever has stopped waiting lets go of it, which gives it to the next.
+        drop(next.send(Permit(Arc::clone(&self.0))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::FutureExt;
+    use futures::future::{join, join_all};
+
+    use super::*;
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(5)
+    }
+
+    #[tokio::test]
+    async fn whoever_had_least_goes_first_and_then_whoever_came_first() {
+        let ranked = Ranked::new(1);
+        let taken = ranked.acquire(0, soon()).await.unwrap();
+        let served = Mutex::new(Vec::new());
+        let one = async |(had, name)| {
+            let permit = ranked.acquire(had, soon()).await.unwrap();
+            served.lock().unwrap().push(name);
+            drop(permit);
+        };
+        let all = [(2, "a"), (0, "b"), (1, "c"), (0, "d")].map(one);
+        join(join_all(all), async { drop(taken) }).await;
+        assert_eq!(served.into_inner().unwrap(), ["b", "d", "c", "a"]);
+        assert_eq!(ranked.state().free, 1);
+    }
+
+    #[tokio::test]
+    async fn whoever_stops_waiting_leaves_nothing_behind() {
+        let ranked = Ranked::new(1);
+        let taken = ranked.acquire(0, soon()).await.unwrap();
+        assert!(ranked.acquire(0, soon()).now_or_never().is_none());
+        assert!(ranked.state().waiting.is_empty());
+        // It is on its way to somebody who has just stopped.
+        let mut waits = Box::pin(ranked.acquire(0, soon()));
+        assert!((&mut waits).now_or_never().is_none());
+        drop(taken);
+        drop(waits);
+        assert_eq!(ranked.state().free, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_too_long_is_told() {
+        let ranked = Ranked::new(0);
+        let late = ranked.acquire(0, soon()).await;
+        assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
+        assert!(ranked.state().waiting.is_empty());
+    }
+}
