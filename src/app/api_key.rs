@@ -1,6 +1,7 @@
 //! API keys: who makes them, ends them, and how one is found behind a request ([`crate::domain::api_key`]).
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::App;
@@ -22,7 +23,7 @@ use crate::domain::input::typed_text;
 use crate::domain::list::Part;
 use crate::domain::member::Role;
 use crate::domain::secret::{Digest, Secret};
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Clock, Timestamp};
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, api_key, audit};
 
@@ -62,7 +63,8 @@ impl App {
         let event = self.event(by, Action::CreateApiKey);
         let (actor, digest) = (by.clone(), secret.digest());
         let event = event.in_team(team_id).to(key.id.0);
-        let added = self.store.write(by, async move |sql| {
+        let holder = Holder::in_team(by, team_id);
+        let added = self.store.write(holder, async move |sql| {
             sql.run(lock_team(team_id)).await?;
             require_manager(sql, &actor, team_id).await?;
             require_room(sql, team_id, now).await?;
@@ -94,9 +96,10 @@ impl App {
             now: self.now(),
             event: self.event(by, Action::RotateApiKey).to(id.0),
         };
+        let holder = self.holder_of_key(by, id).await?;
         let rotated = self
             .store
-            .write(by, async move |sql| rotation.carry_out(sql).await);
+            .write(holder, async move |sql| rotation.carry_out(sql).await);
         let rotated = rotated.await?;
         tokio::time::sleep(lease::RUN_OUT).await;
         Ok(rotated)
@@ -162,9 +165,10 @@ impl App {
     pub async fn revoke_api_key(&self, by: &Actor, id: ApiKeyId) -> Result<ApiKey, Error> {
         let now = self.now();
         let event = self.event(by, Action::RevokeApiKey).to(id.0);
+        let holder = self.holder_of_key(by, id).await?;
         let revoke = || {
             let (actor, event) = (by.clone(), event.clone());
-            self.store.write(by, async move |sql| {
+            self.store.write(holder, async move |sql| {
                 revoke_api_key(sql, &actor, id, now, &event).await
             })
         };
@@ -178,6 +182,14 @@ impl App {
         let key = revoked?;
         tokio::time::sleep(lease::RUN_OUT).await;
         Ok(key)
+    }
+
+    /// For whom a key is changed.
+    async fn holder_of_key(&self, by: &Actor, id: ApiKeyId) -> Result<Holder, Error> {
+        match by {
+            Actor::Operator => Ok(Holder::Service),
+            Actor::Person(_) => Ok(Holder::in_team(by, self.get_api_key(id).await?.key.team_id)),
+        }
     }
 
     /// What a request brought as its key: the form of step 3.
@@ -323,11 +335,14 @@ async fn revoke_api_key(
     })
 }
 
-/// Refuses a key that has ended by `now`, and keeps it from being revoked until the end of the transaction.
+/// Refuses a key that has ended when this is answered, and keeps it from being revoked until the end of the transaction.
 pub(super) fn require_valid_key(
     team_id: TeamId,
     id: ApiKeyId,
-    now: Timestamp,
+    clock: Arc<dyn Clock>,
 ) -> impl Batch<Out = ()> {
-    api_key::hold(team_id, id).rule(move |key| key.ok_or(Error::InvalidToken)?.require_valid(now))
+    api_key::hold(team_id, id).rule(move |key| {
+        let key = key.ok_or(Error::InvalidToken)?;
+        key.require_valid(clock.now())
+    })
 }

@@ -123,10 +123,7 @@ impl App {
             let ended = task().await;
             counts.ended(&ended, self.now());
             if let Err(error) = ended {
-                let cause = error
-                    .cause()
-                    .map_or_else(|| error.to_string(), ToString::to_string);
-                warn!(log, "a background task failed and will be tried again"; "task" => name, "error" => cause);
+                warn!(log, "a background task failed and will be tried again"; "task" => name, "error" => error.causes());
             }
         }
     }

@@ -3,9 +3,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::author::require_author;
+use super::author::Change;
 use crate::domain::Error;
-use crate::domain::author::Author;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
@@ -15,24 +14,18 @@ use crate::store::{Batch, Sql, idempotency};
 ///
 /// Whether the author may is asked with the first statements of the change, whichever these are.
 pub(super) struct Once<'a> {
-    author: Author,
+    change: &'a Change,
     request: Option<&'a IdempotentRequest>,
-    now: Timestamp,
     asked: bool,
     /// When the record was made that was found and has expired.
     expired: Option<Timestamp>,
 }
 
 impl<'a> Once<'a> {
-    pub(super) fn new(
-        author: Author,
-        request: Option<&'a IdempotentRequest>,
-        now: Timestamp,
-    ) -> Self {
+    pub(super) fn new(change: &'a Change, request: Option<&'a IdempotentRequest>) -> Self {
         Once {
-            author,
+            change,
             request,
-            now,
             asked: false,
             expired: None,
         }
@@ -41,7 +34,7 @@ impl<'a> Once<'a> {
     /// The question for the author, the first time.
     fn author(&mut self) -> Option<impl Batch + use<>> {
         let first = !std::mem::replace(&mut self.asked, true);
-        first.then(|| require_author(self.author, self.now))
+        first.then(|| self.change.require_author())
     }
 
     /// What the first request like this one got, if there was one.
@@ -62,14 +55,14 @@ impl<'a> Once<'a> {
         sql: Sql<'_>,
         calls: impl Batch<Out = O>,
     ) -> Result<(O, Option<Outcome<T>>), ScriptError> {
-        let find = |request| idempotency::find(self.author.catalog, request);
+        let find = |request| idempotency::find(self.change.author.catalog, request);
         let find = self.request.map(find);
         let (_, answer, record) = sql.run((self.author(), calls, find)).await?;
         let (Some(record), Some(request)) = (record.flatten(), self.request) else {
             return Ok((answer, None));
         };
         self.expired = Some(record.created_at);
-        let Some(first) = record.replay(request, self.now)? else {
+        let Some(first) = record.replay(request, self.change.now)? else {
             return Ok((answer, None));
         };
         let value = serde_json::from_str(&first).map_err(Error::internal)?;
@@ -87,11 +80,11 @@ impl<'a> Once<'a> {
         let answer = self.request.map(|_| serde_json::to_string(&value));
         let answer = answer.transpose().map_err(Error::internal)?;
         let author = self.author();
-        let when = (self.now, self.expired);
+        let (catalog, when) = (self.change.author.catalog, (self.change.now, self.expired));
         let keep = self
             .request
             .zip(answer.as_ref())
-            .map(|(request, answer)| idempotency::keep(self.author.catalog, request, answer, when));
+            .map(|(request, answer)| idempotency::keep(catalog, request, answer, when));
         match sql {
             // What is refused has written nothing then, and is undone alone.
             Sql::Sqlite(_) => drop(sql.run((author, change, keep)).await?),

@@ -11,7 +11,7 @@
 
 use super::App;
 use super::browser_session::require_person;
-use super::mail::one_more_letter;
+use super::mail::one_more_invitation;
 use super::member::require_manager;
 use super::membership::{lock_team, require_reach};
 use super::sign_in::{Browser, Cookies};
@@ -25,7 +25,7 @@ use crate::domain::input::typed_text;
 use crate::domain::invitation::{
     FoundInvitation, INVITATIONS_PER_TEAM, Invitation, IssuedInvitation, LIFETIME, ListedInvitation,
 };
-use crate::domain::letter::{Invited, Occasion};
+use crate::domain::letter::Invited;
 use crate::domain::member::{Member, Role};
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::team::Team;
@@ -126,7 +126,8 @@ impl App {
         let event = self.event(by, Action::Invite).in_team(team_id);
         let event = event.to(invitation.id.0).with_role(role);
         let (actor, digest) = (by.clone(), secret.digest());
-        let invited = self.store.write(by, async move |sql| {
+        let holder = Holder::in_team(by, team_id);
+        let invited = self.store.write(holder, async move |sql| {
             sql.run(lock_team(team_id)).await?;
             let own = require_manager(sql, &actor, team_id).await?;
             require_reach(own, role)?;
@@ -135,7 +136,7 @@ impl App {
                 let why = "is one too many: the team has 200 open invitations; withdraw some, or wait until they are over";
                 return Err(Error::invalid("email", why).into());
             }
-            let counted = is_mailed.then(|| one_more_letter(team_id, Occasion::Invitation, now));
+            let counted = is_mailed.then(|| one_more_invitation(team_id, &invitation.email, now));
             sql.run(counted).await?;
             replace(sql, own, &invitation, &digest).await?;
             sql.run(audit::insert(&event)).await?;
@@ -180,7 +181,7 @@ impl App {
         let event = self.event(by, Action::Uninvite).in_team(team_id).to(id.0);
         let actor = by.clone();
         self.store
-            .write(by, async move |sql| {
+            .write(Holder::in_team(by, team_id), async move |sql| {
                 sql.run(lock_team(team_id)).await?;
                 let own = require_manager(sql, &actor, team_id).await?;
                 let found = sql.run(invitation::find_id(team_id, id)).await?;
@@ -277,8 +278,9 @@ impl App {
         let (digest, now, user_id) = (link.digest(), self.now(), person.user_id);
         let event = self.event(&Actor::Person(person.clone()), Action::AcceptInvitation);
         let event = event.to(user_id.0);
+        let team_id = self.get_invitation(link).await?.invitation.team_id;
         self.store
-            .write(user_id, async move |sql| {
+            .write(team_id, async move |sql| {
                 sql.run((require_person(&person), require_user(user_id)))
                     .await?;
                 let found = sql.run(user::find(user_id)).await?;

@@ -16,8 +16,10 @@ use super::App;
 use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
+use crate::domain::id::TeamId;
 use crate::domain::letter::{Letter, Letters, Occasion};
 use crate::domain::one_time_link::Purpose;
+use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::domain::user::{User, parse_email};
 use crate::mail::{Outbox, Place};
@@ -79,10 +81,7 @@ impl App {
             Ok(Some(letter)) => place.send(letter),
             // There is nothing to send, and nobody to tell.
             Ok(None) => drop(place),
-            Err(error) => match error.cause() {
-                Some(cause) => place.fail(Occasion::Reset, cause),
-                None => place.fail(Occasion::Reset, error),
-            },
+            Err(error) => place.fail(Occasion::Reset, error.causes()),
         }
     }
 
@@ -120,6 +119,29 @@ impl App {
     }
 }
 
+/// Counts an invitation: those of a team, and of these, those to one address.
+///
+/// # Errors
+/// As of [`one_more_letter`].
+pub(super) fn one_more_invitation(
+    team_id: TeamId,
+    email: &str,
+    now: Timestamp,
+) -> impl Batch<Out = ()> {
+    let address = Digest::of(format!("{team_id} {}", email.to_lowercase()).as_bytes());
+    // Half of a digest is no id of anything else.
+    let mut subject = [0; 16];
+    subject.copy_from_slice(&address.as_bytes()[..16]);
+    let to_address = one_more(
+        Uuid::from_bytes(subject),
+        Occasion::Invitation,
+        Occasion::INVITATIONS_OF_AN_ADDRESS,
+        now,
+    );
+    let of_team = one_more_letter(team_id, Occasion::Invitation, now);
+    (of_team, to_address).rule(|_| Ok(()))
+}
+
 /// Counts a letter to a user, or of a team.
 ///
 /// # Errors
@@ -129,7 +151,15 @@ pub(super) fn one_more_letter(
     occasion: Occasion,
     now: Timestamp,
 ) -> impl Batch<Out = ()> {
-    let most = occasion.most_an_hour();
+    one_more(subject, occasion, occasion.most_an_hour(), now)
+}
+
+fn one_more(
+    subject: impl Into<Uuid>,
+    occasion: Occasion,
+    most: i64,
+    now: Timestamp,
+) -> impl Batch<Out = ()> {
     mail_count::one_more(subject, occasion, now, Occasion::COUNTED_FOR).rule(move |count| {
         match count <= most {
             true => Ok(()),

@@ -23,6 +23,7 @@ use super::member::{forget_invitation, require_manager};
 use super::team::require_team;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent};
+use crate::domain::holder::Holder;
 use crate::domain::id::{ApiKeyId, IdSource, TeamId, UserId};
 use crate::domain::member::{Member, Role};
 use crate::domain::team::Team;
@@ -47,7 +48,7 @@ impl App {
         let event = event.to(user_id.0).with_role(role);
         let actor = by.clone();
         self.store
-            .write(by, async move |sql| {
+            .write(Holder::in_team(by, team_id), async move |sql| {
                 sql.run(lock_team(team_id)).await?;
                 let own = require_manager(sql, &actor, team_id).await?;
                 let current = sql.run(member::role(team_id, user_id)).await?;
@@ -89,7 +90,8 @@ impl App {
         let revoked = self.event(by, Action::RevokeApiKey).in_team(team_id);
         let ids = Arc::clone(&self.ids);
         let actor = by.clone();
-        let keys = self.store.write(by, async move |sql| {
+        let holder = Holder::in_team(by, team_id);
+        let keys = self.store.write(holder, async move |sql| {
             sql.run(lock_team(team_id)).await?;
             let current = require_may_remove(sql, &actor, team_id, user_id).await?;
             sql.run(member::delete(team_id, user_id)).await?;

@@ -36,6 +36,7 @@ mod member;
 mod membership;
 mod oauth_client;
 mod overview;
+mod part_turns;
 mod passkey;
 mod password;
 mod product;
@@ -56,7 +57,7 @@ mod writable;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
 use crate::domain::Error;
@@ -78,6 +79,7 @@ use hashing::Hashing;
 use known::Known;
 use last_used::LastUsed;
 use lease::Leases;
+use part_turns::PartTurns;
 use writable::Writable;
 
 /// The service: its rules over a store and a clock.
@@ -92,8 +94,7 @@ pub struct App {
     session_uses: LastUsed<SessionId>,
     browser_uses: LastUsed<BrowserSessionId>,
     hashing: Hashing,
-    /// Whose account is told of next ([`user_export`]).
-    telling: Arc<Semaphore>,
+    part_turns: PartTurns,
     device_cookies: OnceLock<DeviceCookies>,
     refused_sign_ins: RefusedCounts,
     counts: Counts,
@@ -134,6 +135,7 @@ impl App {
         public_url: impl Into<String>,
     ) -> Result<App, Error> {
         let cursor_key = shared_secret(&store, SharedSecret::Cursor).await?;
+        let part_turns = PartTurns::new(store.parts_at_once());
         Ok(App {
             store,
             clock,
@@ -145,7 +147,7 @@ impl App {
             session_uses: LastUsed::default(),
             browser_uses: LastUsed::default(),
             hashing: Hashing::default(),
-            telling: Arc::new(Semaphore::new(1)),
+            part_turns,
             device_cookies: OnceLock::new(),
             refused_sign_ins: RefusedCounts::default(),
             counts: Counts::default(),
@@ -195,6 +197,14 @@ impl App {
             Err(_) => {}
         }
         found
+    }
+
+    /// Waits for the next turn to make a part of a long answer, which is dropped when the part is made.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if the turns were closed, which nothing does.
+    pub async fn next_part(&self) -> Result<OwnedSemaphorePermit, Error> {
+        self.part_turns.next().await
     }
 
     /// The time now, by the clock of this service.

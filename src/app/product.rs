@@ -1,10 +1,11 @@
 //! Products: the operations of the catalog ([`crate::domain::product`]).
 
 use super::App;
-use super::author::require_author;
+use super::author::Change;
 use super::idempotency::Once;
 use crate::domain::Error;
-use crate::domain::author::{Author, Caller};
+use crate::domain::author::Caller;
+use crate::domain::catalog::Catalog;
 use crate::domain::id::ProductId;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
 use crate::domain::product::{
@@ -27,12 +28,13 @@ impl App {
         product: NewProduct,
         request: Option<IdempotentRequest>,
     ) -> Result<Outcome<Product>, Error> {
-        let (author, now) = (caller.author()?, self.now());
-        let product = product.into_product(self.ids.next(now), now);
-        let subjects = Vec::from_iter(idempotency_key(author, request.as_ref()));
+        let change = self.change(caller.author()?);
+        let catalog = change.author.catalog;
+        let product = product.into_product(self.ids.next(change.now), change.now);
+        let subjects = Vec::from_iter(idempotency_key(catalog, request.as_ref()));
         self.store
-            .write_in_group(author.catalog, subjects, async move |sql| {
-                create_product(sql, author, &product, request.as_ref(), now).await
+            .write_in_group(catalog, subjects, async move |sql| {
+                create_product(sql, &change, &product, request.as_ref()).await
             })
             .await
     }
@@ -87,12 +89,13 @@ impl App {
         changes: ProductChanges,
         request: Option<IdempotentRequest>,
     ) -> Result<Outcome<Product>, Error> {
-        let (author, now) = (caller.author()?, self.now());
-        let key = idempotency_key(author, request.as_ref());
+        let change = self.change(caller.author()?);
+        let catalog = change.author.catalog;
+        let key = idempotency_key(catalog, request.as_ref());
         let subjects: Vec<_> = key.into_iter().chain([Subject::product(id)]).collect();
         self.store
-            .write_in_group(author.catalog, subjects, async move |sql| {
-                update_product(sql, author, id, &changes, request.as_ref(), now).await
+            .write_in_group(catalog, subjects, async move |sql| {
+                update_product(sql, &change, id, &changes, request.as_ref()).await
             })
             .await
     }
@@ -108,72 +111,70 @@ impl App {
         id: ProductId,
         unchanged_since: Option<Timestamp>,
     ) -> Result<(), Error> {
-        let (author, now) = (caller.author()?, self.now());
+        let change = self.change(caller.author()?);
         let subjects = [Subject::product(id)];
         self.store
-            .write_in_group(author.catalog, subjects, async move |sql| {
-                archive_product(sql, author, id, unchanged_since, now).await
+            .write_in_group(change.author.catalog, subjects, async move |sql| {
+                archive_product(sql, &change, id, unchanged_since).await
             })
             .await
     }
 }
 
 /// What a request decides upon that is made once.
-fn idempotency_key(author: Author, request: Option<&IdempotentRequest>) -> Option<Subject> {
-    request.map(|request| Subject::idempotency_key(author.catalog, &request.key))
+fn idempotency_key(catalog: Catalog, request: Option<&IdempotentRequest>) -> Option<Subject> {
+    request.map(|request| Subject::idempotency_key(catalog, &request.key))
 }
 
 async fn create_product(
     sql: Sql<'_>,
-    author: Author,
+    change: &Change,
     product: &Product,
     request: Option<&IdempotentRequest>,
-    now: Timestamp,
 ) -> Result<Outcome<Product>, ScriptError> {
-    let mut once = Once::new(author, request, now);
+    let mut once = Once::new(change, request);
     if let Some(replayed) = once.replayed(sql).await? {
         return Ok(replayed);
     }
-    let insert = product::insert(author.catalog, product);
+    let insert = product::insert(change.author.catalog, product);
     once.make(sql, product.clone(), insert).await
 }
 
 async fn update_product(
     sql: Sql<'_>,
-    author: Author,
+    change: &Change,
     id: ProductId,
     changes: &ProductChanges,
     request: Option<&IdempotentRequest>,
-    now: Timestamp,
 ) -> Result<Outcome<Product>, ScriptError> {
-    let mut once = Once::new(author, request, now);
+    let catalog = change.author.catalog;
+    let mut once = Once::new(change, request);
     // Locked first: of two requests of one key, the second finds what the first has changed and kept.
-    let lock = product::lock(author.catalog, id);
+    let lock = product::lock(catalog, id);
     let (found, replayed) = once.begin(sql, lock).await?;
     if let Some(replayed) = replayed {
         return Ok(replayed);
     }
     let found = found.ok_or(Error::ProductNotFound)?;
     found.require_unchanged(changes.unchanged_since)?;
-    let product = found.update(changes.clone(), now);
-    let update = product::update(author.catalog, &product);
+    let product = found.update(changes.clone(), change.now);
+    let update = product::update(catalog, &product);
     once.make(sql, product.clone(), update).await
 }
 
 async fn archive_product(
     sql: Sql<'_>,
-    author: Author,
+    change: &Change,
     id: ProductId,
     unchanged_since: Option<Timestamp>,
-    now: Timestamp,
 ) -> Result<(), ScriptError> {
-    let author_asked = require_author(author, now);
-    let lock = product::lock(author.catalog, id).rule(|found| found.ok_or(Error::ProductNotFound));
-    let (_, found) = sql.run((author_asked, lock)).await?;
+    let catalog = change.author.catalog;
+    let lock = product::lock(catalog, id).rule(|found| found.ok_or(Error::ProductNotFound));
+    let (_, found) = sql.run((change.require_author(), lock)).await?;
     if found.status == ProductStatus::Active {
         found.require_unchanged(unchanged_since)?;
     }
-    let archived = found.archive(now)?;
-    sql.run(product::archive(author.catalog, &archived)).await?;
+    let archived = found.archive(change.now)?;
+    sql.run(product::archive(catalog, &archived)).await?;
     Ok(())
 }

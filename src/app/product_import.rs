@@ -2,7 +2,8 @@
 //!
 //! 1. A plan reads the products that the lines ask for, [`BATCH`] lines at a time, and decides on each line.
 //! 2. To carry it out is one transaction. It makes the same plan again, of products that it locks. Where that rests on
-//!    other products than the plan that was shown, nothing is changed: [`Error::CatalogChanged`].
+//!    other products than the plan that was shown, nothing is changed: [`Error::CatalogChanged`]. Where they have more
+//!    than [`MOST_TEXT`] by now, that is said before all of them are read.
 //! 3. Otherwise it writes what is new, then what is changed, [`BATCH`] products at a time.
 //! 4. A sku that was free and has been taken between 2 and 3 is found by the index that keeps it unique, and ends the
 //!    same way.
@@ -17,7 +18,6 @@ use std::collections::HashMap;
 use tokio::task::spawn_blocking;
 
 use super::App;
-use super::author::require_author;
 use super::member::{hold_role, require_role};
 use super::membership::lock_team;
 use crate::domain::Error;
@@ -39,6 +39,10 @@ use crate::store::{Batch, Sql, audit, product, product_import};
 
 /// Lines or products at a time: some milliseconds of reading in SQLite, which an async thread does itself.
 const BATCH: usize = 500;
+
+/// The products that an import is about may have so much text ([`ImportPlan::text_bytes`]): all of it is read and written in one
+/// transaction, for which everybody else's changes wait on SQLite.
+pub(crate) const MOST_TEXT: usize = 16 * 1024 * 1024;
 
 /// What the published document says of a product that is created or changed: an import is held to the same, and so is what
 /// somebody types on a page.
@@ -84,7 +88,7 @@ impl App {
     /// Does what a plan says, but for the lines that it refuses: all of it or nothing. The operator asks for it.
     ///
     /// # Errors
-    /// [`Error::CatalogChanged`] when the plan does not hold any more; what the store answers.
+    /// [`Error::CatalogChanged`] when the plan does not hold any more, or is about more than [`MOST_TEXT`]; what the store answers.
     pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
         let import = self.import(&Actor::Operator, plan);
         let done = self.store.write(plan.catalog, async move |sql| {
@@ -115,7 +119,7 @@ impl App {
             created_at: now,
         };
         self.store
-            .write(user_id, async move |sql| {
+            .write(catalog, async move |sql| {
                 let keep = product_import::keep(catalog, user_id, &kept);
                 let role = hold_role(catalog.team_id, user_id, Role::may_write);
                 sql.run((role, keep)).await?;
@@ -155,18 +159,18 @@ impl App {
         catalog: Catalog,
         id: ProductImportId,
     ) -> Result<Counts, Error> {
-        let (user_id, now) = (person.user_id, self.now());
+        let user_id = person.user_id;
         let (lines, rests_on) = self.find_kept(user_id, catalog, id).await?;
         let right = Right::Member(user_id, person.session_id);
-        let author = Author { catalog, right };
+        let change = self.change(Author { catalog, right });
         let mut import = self.import_of(&Actor::Person(person), catalog, lines, rests_on);
         import.event = import.event.to(id.0);
-        let done = self.store.write(user_id, async move |sql| {
+        let done = self.store.write(catalog, async move |sql| {
             let spend = product_import::spend(catalog, id).rule(|spent| match spent {
                 0 => Err(Error::ImportNotKept),
                 _ => Ok(()),
             });
-            sql.run((require_author(author, now), spend)).await?;
+            sql.run((change.require_author(), spend)).await?;
             carry_out(sql, &import).await
         });
         done.await.map_err(taken_meanwhile)
@@ -245,8 +249,13 @@ async fn carry_out(sql: Sql<'_>, import: &Import) -> Result<Counts, ScriptError>
     sql.run(product_import::hold(catalog)).await?;
     let mut seen = Seen::default();
     let mut planner = Planner::new(SCHEMAS, &mut seen);
+    let mut text_bytes = 0;
     for batch in import.lines.chunks(BATCH) {
         let found = product_import::find(sql, catalog, &Asked::by(batch), true).await?;
+        text_bytes += found.iter().map(Product::text_bytes).sum::<usize>();
+        if text_bytes > MOST_TEXT {
+            return Err(Error::CatalogChanged.into());
+        }
         planner.plan(batch, found);
     }
     let (planned, rests_on) = planner.finish();

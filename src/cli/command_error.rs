@@ -17,10 +17,7 @@ pub(super) enum CommandError {
 /// Who types a command is the operator, and may read the cause that a stranger never sees.
 impl From<domain::Error> for CommandError {
     fn from(error: domain::Error) -> Self {
-        Self::Failed(match error.cause() {
-            Some(cause) => format!("{error}: {cause}"),
-            None => error.to_string(),
-        })
+        Self::Failed(error.with_causes())
     }
 }
 

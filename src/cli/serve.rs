@@ -272,10 +272,7 @@ pub(super) async fn run(
     }
     quotas.tell(log);
     if let Err(failure) = app.record_uses().await {
-        let cause = failure
-            .cause()
-            .map_or_else(|| failure.to_string(), ToString::to_string);
-        error!(log, "the last uses of keys and sessions were not recorded"; "error" => cause);
+        error!(log, "the last uses of keys and sessions were not recorded"; "error" => failure.causes());
     }
     ended.map(drop).map_err(CommandError::Failed)
 }

@@ -24,6 +24,9 @@ use super::oauth_client::{
     ClientId, OauthClient, is_redirect_uri, is_registered, loopback_authority, parse_id,
 };
 
+/// As many parameters are read.
+const PARAMETERS: usize = 100;
+
 /// As long a `state` comes back as it was sent; what apps send has some 40 characters.
 const STATE_LENGTH: usize = 2_048;
 /// As long a request is in the form of step 7 at most: it goes through the sign-in page as a part of an address.
@@ -110,10 +113,10 @@ pub enum Destination<'a> {
 }
 
 impl AuthorizationParameters {
-    /// Step 1.
+    /// Step 1, of the first [`PARAMETERS`].
     pub fn parse(query: &str) -> AuthorizationParameters {
         let mut read = AuthorizationParameters::default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        for (name, value) in form_urlencoded::parse(query.as_bytes()).take(PARAMETERS) {
             let parameter = match &*name {
                 "client_id" => &mut read.client_id,
                 "redirect_uri" => &mut read.redirect_uri,

@@ -19,6 +19,7 @@ use std::fmt;
 
 use super::id::SessionId;
 use super::time::Timestamp;
+use crate::causes;
 
 /// The one error of the layers `app` and `store`.
 #[derive(Debug, thiserror::Error)]
@@ -167,7 +168,22 @@ impl Error {
         Error::Internal(cause.into())
     }
 
-    /// What to write to the log: the cause of an `Unavailable` or `Internal`, none for what a caller did.
+    /// What is behind this, in one line, for the log: all that caused an `Unavailable` or `Internal`, and the error itself if it is
+    /// something that a caller did.
+    pub fn causes(&self) -> String {
+        self.cause()
+            .map_or_else(|| self.to_string(), |it| causes::causes(it))
+    }
+
+    /// The error, and in the same line what is behind it: for the operator.
+    pub fn with_causes(&self) -> String {
+        match self.cause() {
+            Some(cause) => format!("{self}: {}", causes::causes(cause)),
+            None => self.to_string(),
+        }
+    }
+
+    /// What made a request fail for reasons that are not the caller's, if that is what happened.
     pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         match self {
             Error::Unavailable(cause) | Error::Internal(cause) => Some(cause.as_ref()),

@@ -61,6 +61,17 @@ impl Holder {
     }
 }
 
+impl Holder {
+    /// For whom a change to a team is made. It waits for the lock of the team, as all other changes to it do, so it is the team
+    /// that holds what is held meanwhile, and not each of those who work on it.
+    pub fn in_team(by: &Actor, team_id: TeamId) -> Holder {
+        match by {
+            Actor::Operator => Holder::Service,
+            Actor::Person(_) => team_id.into(),
+        }
+    }
+}
+
 impl From<TeamId> for Holder {
     fn from(id: TeamId) -> Holder {
         Holder::Team(id.0)

@@ -83,7 +83,10 @@ impl Claims {
         Ok(Claims {
             issuer,
             subject,
-            email: email.and_then(|it| parse_email(it).ok()),
+            // As it is: what people type is trimmed, but this is proven, and a provider may know the one from the other.
+            email: email
+                .filter(|it| parse_email(it).is_ok_and(|email| email == *it))
+                .map(str::to_owned),
             email_verified,
             name,
             signed_in_at,

@@ -38,6 +38,9 @@ impl Occasion {
     /// For how long a letter is counted.
     pub const COUNTED_FOR: Duration = Duration::from_hours(1);
 
+    /// Of the invitations of a team, so many go to one address in that time: whoever it is has not asked for them.
+    pub const INVITATIONS_OF_AN_ADDRESS: i64 = 10;
+
     /// So many are sent in that time: to a user, or by a team that invites.
     pub fn most_an_hour(self) -> i64 {
         match self {

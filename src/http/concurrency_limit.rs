@@ -11,7 +11,8 @@
 //! for tokens that nobody has (docs/decisions.md, R10).
 //!
 //! One person may be two holders, such as a team and a user, or more. So all who are known have three quarters together, and
-//! each of them a [64th](Shared::least) whatever the others have (R7).
+//! each of them a [64th](Shared::least) whatever the others have (R7). Strangers and addresses have a quarter each, whatever
+//! those who are known have. Where all of them want all of that at once, there are more requests than the limit says.
 
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -90,9 +91,11 @@ impl Shared {
         if holder.is_known() && its < self.least() {
             return true;
         }
-        let is_full = taken.all >= self.limit
-            || holder.is_known() && taken.known >= holder.share(self.limit)
-            || holder.is_address() && taken.addresses >= Holder::share_of_addresses(self.limit);
+        let is_full = match (holder.is_known(), holder.is_address()) {
+            (true, _) => taken.known >= holder.share(self.limit),
+            (false, true) => taken.addresses >= Holder::share_of_addresses(self.limit),
+            (false, false) => false,
+        };
         !is_full && its < holder.share(self.limit)
     }
 
@@ -146,7 +149,15 @@ mod tests {
         assert_eq!(taken.each_ref().map(Vec::len), [192, 4]);
         assert_eq!(all(&limit, team(2)).len(), 4);
         let address = Holder::Address([192, 0, 2, 1].into());
-        assert!(all(&limit, address).len() >= 32);
+        assert_eq!(all(&limit, address).len(), 48);
+    }
+
+    #[test]
+    fn however_many_are_known_strangers_have_their_quarter() {
+        let limit = ConcurrencyLimit::new(256);
+        let known: Vec<_> = (0..100).map(|number| all(&limit, team(number))).collect();
+        assert!(known.iter().map(Vec::len).sum::<usize>() > 256);
+        assert_eq!(all(&limit, Holder::Strangers).len(), 64);
     }
 
     #[test]

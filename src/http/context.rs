@@ -3,18 +3,21 @@
 use std::sync::Arc;
 
 use http::header::HeaderValue;
+use openapi_dropshot_runtime::Rejection;
 use slog::Logger;
 
 use super::concurrency_limit::ConcurrencyLimit;
 use super::cors::Cors;
 use super::interceptor::Interceptor;
 use super::places::Places;
+use super::rejection::Error;
 use super::turns::Turns;
 use super::unsent::Unsent;
 use crate::admin::ReplicaState;
 use crate::admin::metrics::Load;
 use crate::app::App;
 use crate::budget::Budget;
+use crate::domain::holder::Holder;
 use crate::limit::Limits;
 use crate::oidc::Provider;
 use crate::settings::{Settings, TrustedProxies};
@@ -48,6 +51,14 @@ pub struct Context {
 pub(crate) type RequestContext = dropshot::RequestContext<Context>;
 
 impl Context {
+    /// Waits for the next turn of `holder` to have a list made, or a page of one ([`Turns`]).
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`] when too many wait.
+    pub(crate) async fn list_turn(&self, holder: Holder) -> Result<(), Rejection<Error>> {
+        self.lists.next(holder).await.map_err(Rejection::Error)
+    }
+
     /// The state of a server of `app`; requests are logged to `log`.
     pub async fn new(
         app: Arc<App>,

@@ -132,10 +132,8 @@ pub(crate) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> P
         Rejection::Error(Error::Domain(error)) => {
             let quotas = &context.context().replica.quotas;
             let is_failure = matches!(error, domain::Error::Unavailable(_));
-            if let Some(cause) = error.cause()
-                && (!is_failure || quotas.admit_failure())
-            {
-                slog::error!(context.log, "{}", error; "error" => %cause);
+            if error.cause().is_some() && (!is_failure || quotas.admit_failure()) {
+                slog::error!(context.log, "{}", error; "error" => error.causes());
             }
             if let domain::Error::GrantReused(session_id) = &error {
                 // Somebody's token may have been stolen: a person should look at this.

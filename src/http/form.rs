@@ -4,8 +4,6 @@
 //! For endpoints that no document has. A field that is not asked for is ignored, and one that comes twice is a mistake
 //! (RFC 6749, section 3.1).
 
-use std::borrow::Cow;
-
 use async_trait::async_trait;
 use bytes::Bytes;
 use dropshot::{
@@ -29,6 +27,9 @@ pub(crate) struct UnreadForm {
     body: RequestBody,
 }
 
+/// The most fields of a form.
+const FIELDS: usize = 100;
+
 /// How the fields of a form are written.
 enum Encoding {
     Url,
@@ -36,22 +37,12 @@ enum Encoding {
     Multipart(String),
 }
 
-/// A form as it came. Its fields are not taken apart before they are asked for: there may be thirty thousand, each of which
-/// would take fifty times what it took on the way.
+/// A form.
+#[derive(Default)]
 pub(crate) struct Form {
-    fields: Fields,
+    /// Names and values.
+    fields: Vec<(String, String)>,
     file: Bytes,
-}
-
-enum Fields {
-    Encoded(Bytes),
-    Parts(Vec<(String, String)>),
-}
-
-impl Default for Form {
-    fn default() -> Form {
-        Form::encoded(Bytes::new())
-    }
 }
 
 #[async_trait]
@@ -121,14 +112,11 @@ impl UnreadForm {
     pub(super) async fn read(mut self) -> Result<Form, RequestError> {
         self.body.check_declared_length()?;
         match self.encoding {
-            Some(Encoding::Url) => self.body.read().await.map(Form::encoded),
+            Some(Encoding::Url) => Form::encoded(&self.body.read().await?),
             Some(Encoding::Multipart(boundary)) => {
                 let bytes = self.body.read().await?;
                 let Parts { fields, file } = multipart::read(bytes, boundary).await?;
-                Ok(Form {
-                    fields: Fields::Parts(fields),
-                    file,
-                })
+                Ok(Form { fields, file })
             }
             None => Err(RequestError::media_type(self.otherwise)),
         }
@@ -148,11 +136,20 @@ fn is_form(headers: &HeaderMap) -> bool {
 }
 
 impl Form {
-    fn encoded(bytes: Bytes) -> Form {
-        Form {
-            fields: Fields::Encoded(bytes),
-            file: Bytes::new(),
+    /// # Errors
+    /// 400 for more than [`FIELDS`], of which nothing is read: there may be thirty thousand, each of which would take fifty times
+    /// what it took on the way.
+    fn encoded(bytes: &[u8]) -> Result<Form, RequestError> {
+        if bytes.iter().filter(|&&byte| byte == b'&').count() >= FIELDS {
+            return Err(RequestError {
+                cause: Cause::Body,
+                violations: Violation::new("", "maxProperties", "has more than 100 fields").into(),
+            });
         }
+        Ok(Form {
+            fields: form_urlencoded::parse(bytes).into_owned().collect(),
+            file: Bytes::new(),
+        })
     }
 
     /// The file that came with it; empty if none did.
@@ -202,24 +199,13 @@ impl Form {
 
     /// The value of a field; empty if there is none.
     fn field(&self, name: &str) -> Result<String, Violation> {
-        let (value, again) = match &self.fields {
-            Fields::Encoded(bytes) => {
-                let fields = form_urlencoded::parse(bytes);
-                let mut found = fields.filter(|(it, _)| it == name).map(|(_, value)| value);
-                (found.next().map(Cow::into_owned), found.next().is_some())
+        let mut found = self.fields.iter().filter(|(it, _)| it == name);
+        match (found.next(), found.next()) {
+            (Some(_), Some(_)) => {
+                let message = "is given more than once";
+                Err(Violation::new(name, constraint::REPEATED, message))
             }
-            Fields::Parts(fields) => {
-                let mut found = fields.iter().filter(|(it, _)| it == name);
-                (found.next().map(|it| it.1.clone()), found.next().is_some())
-            }
-        };
-        match again {
-            true => Err(Violation::new(
-                name,
-                constraint::REPEATED,
-                "is given more than once",
-            )),
-            false => Ok(value.unwrap_or_default()),
+            (value, _) => Ok(value.map_or_else(String::new, |(_, value)| value.clone())),
         }
     }
 }
@@ -239,8 +225,18 @@ fn unless_any<T>(violations: Vec<Violation>, values: T) -> Result<T, RequestErro
 mod tests {
     use super::*;
 
-    fn form(text: &'static str) -> Form {
-        Form::encoded(Bytes::from_static(text.as_bytes()))
+    fn form(text: &str) -> Form {
+        Form::encoded(text.as_bytes()).ok().unwrap()
+    }
+
+    #[test]
+    fn a_form_has_a_hundred_fields_at_most() {
+        let fields = |count| vec!["a"; count].join("&");
+        assert_eq!(form(&fields(FIELDS)).fields.len(), FIELDS);
+        let refused = Form::encoded(fields(FIELDS + 1).as_bytes());
+        let violations = refused.err().unwrap().violations;
+        assert_eq!(violations[0].constraint, "maxProperties");
+        assert!(Form::encoded("&".repeat(60_000).as_bytes()).is_err());
     }
 
     #[test]

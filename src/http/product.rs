@@ -27,8 +27,7 @@ pub(super) async fn list_products(
 ) -> Result<ListProductsAnswer, Rejection<Error>> {
     let holder = holder_of_key(&caller);
     let (request, _permit) = received(context, holder, request).await?;
-    let turn = context.context().lists.next(holder).await;
-    turn.map_err(Rejection::Error)?;
+    context.context().list_turn(holder).await?;
     let status = filter(request.status);
     // The document bounds it to 1..=100.
     let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);

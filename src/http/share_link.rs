@@ -27,8 +27,7 @@ pub(super) async fn list_links(
     // Also asked for with the links, since it may end meanwhile: here only who is told what is wrong with the rest.
     app.membership(team_id, caller.user_id).await?;
     let request = request.check().await?;
-    let turn = context.context().lists.next(team_id.into()).await;
-    turn.map_err(Rejection::Error)?;
+    context.context().list_turn(team_id.into()).await?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
     let links = app.list_links(caller.user_id, team_id, item_id).await?;
     Ok(ListLinksAnswer::new(

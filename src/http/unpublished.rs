@@ -26,6 +26,7 @@ use super::context::{Context, RequestContext};
 use super::form::{URL_ENCODED, UnreadForm};
 use super::rejection::Error;
 use super::span;
+use super::turns::until_answered;
 use crate::admin::FILE;
 use crate::domain;
 
@@ -139,7 +140,8 @@ where
         handle(admitted.caller).await
     };
     // Without an answer, a client would try again.
-    let outcome = span::within(context, AssertUnwindSafe(steps).catch_unwind()).await;
+    let steps = until_answered(AssertUnwindSafe(steps).catch_unwind());
+    let outcome = span::within(context, steps).await;
     let outcome = outcome.unwrap_or_else(|_| {
         let error = domain::Error::internal("a handler panicked");
         Err(Rejection::Error(Error::Domain(error)))

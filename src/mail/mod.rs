@@ -1,11 +1,13 @@
 //! Mail: letters ([`crate::domain::letter`]) are handed to a mail server by SMTP.
 //!
 //! 1. Nobody waits for a mail server. Whoever is about to promise a letter takes a [`Place`] first, of which there are so many;
-//!    where none is free, the request is refused (503) before anything has changed. A letter has its place until it is sent or
-//!    given up, so what strangers ask for takes bounded memory.
+//!    where none is free, the request is refused (503) before anything has changed. A letter has its place until it was tried
+//!    once, so what strangers ask for takes bounded memory.
 //! 2. A few letters at a time are on their way, by a connection each. One that hangs is given up after half a minute.
 //! 3. A letter that is not taken is tried again, after longer and longer pauses, for half an hour: most servers that refuse for
-//!    now mean a few minutes, and most of what a letter says is good for an hour. What is refused for good (5xx) is not.
+//!    now mean a few minutes, and most of what a letter says is good for an hour. What is refused for good (5xx) is not. Letters
+//!    that wait for that have places of their own, and are tried one at a time: somebody may have many sent to addresses whose
+//!    server takes none, which is to keep no other letter back. Where there is no such place, the letter is given up.
 //! 4. When the server stops, what waits is tried once more at once, for ten seconds in all. What is left is counted as failed.
 //! 5. The log says what became of each letter: why it was written, the server's code, and never an address, a link or what a
 //!    mail server says, which may repeat both.
@@ -35,7 +37,7 @@ use crate::domain::letter::{Letter, Occasion};
 use crate::settings::{MailSettings, Origin};
 use transport::{Failed, Transport};
 
-/// So many letters are promised at once: a few megabytes.
+/// So many letters are promised at once, and so many wait to be tried again: a few megabytes.
 const PLACES: u32 = 1_000;
 
 /// So many are on their way.
@@ -81,7 +83,11 @@ struct Inner {
     from: Mailbox,
     host: String,
     places: Arc<Semaphore>,
+    /// Of those who are tried again.
+    again: Arc<Semaphore>,
     lines: Semaphore,
+    /// Of those who are tried again, beside the others.
+    line_of_again: Semaphore,
     times: Times,
     /// Whether the server stops.
     stopping: watch::Sender<bool>,
@@ -93,7 +99,7 @@ struct Inner {
 #[must_use = "a letter is written, or the place is given up"]
 pub struct Place {
     outbox: Outbox,
-    _permit: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
 }
 
 impl Outbox {
@@ -124,7 +130,9 @@ impl Outbox {
             from: settings.from.mailbox().clone(),
             host: origin.host().to_owned(),
             places: Arc::new(Semaphore::new(PLACES as usize)),
+            again: Arc::new(Semaphore::new(PLACES as usize)),
             lines: Semaphore::new(LINES),
+            line_of_again: Semaphore::new(1),
             stopping: watch::Sender::new(false),
             counts,
             log: log.new(o!()),
@@ -138,7 +146,7 @@ impl Outbox {
     pub fn reserve(&self) -> Result<Place, Error> {
         let permit = Arc::clone(&self.0.places).try_acquire_owned();
         Ok(Place {
-            _permit: permit.map_err(Error::unavailable)?,
+            permit: permit.map_err(Error::unavailable)?,
             outbox: self.clone(),
         })
     }
@@ -147,11 +155,14 @@ impl Outbox {
     pub async fn finish(&self) {
         let inner = &self.0;
         inner.stopping.send_replace(true);
-        if timeout(inner.times.last_chance, inner.places.acquire_many(PLACES))
-            .await
-            .is_err()
-        {
-            let left = u64::from(PLACES).saturating_sub(inner.places.available_permits() as u64);
+        let all = async {
+            // Those who are tried again were promised before.
+            _ = inner.places.acquire_many(PLACES).await;
+            _ = inner.again.acquire_many(PLACES).await;
+        };
+        if timeout(inner.times.last_chance, all).await.is_err() {
+            let free = inner.places.available_permits() + inner.again.available_permits();
+            let left = 2 * u64::from(PLACES) - free as u64;
             inner.counts.failed.inc_by(left);
             error!(inner.log, "stopped with mail unsent"; "letters" => left);
         }
@@ -196,9 +207,8 @@ impl Place {
             Ok(message) => {
                 inner.counts.waiting.inc();
                 tokio::spawn(async move {
-                    inner.deliver(occasion, &message).await;
+                    inner.deliver(occasion, &message, self.permit).await;
                     inner.counts.waiting.dec();
-                    drop(self);
                 });
             }
             // It may repeat the address.
@@ -214,42 +224,68 @@ impl Place {
 
 impl Inner {
     /// Steps 2 and 3.
-    async fn deliver(&self, occasion: Occasion, message: &Message) {
+    async fn deliver(&self, occasion: Occasion, message: &Message, place: OwnedSemaphorePermit) {
         let deadline = Instant::now() + self.times.patience;
-        let mut stopping = self.stopping.subscribe();
-        let mut pause = self.times.pauses.0;
-        for attempt in 1_u32.. {
-            let is_last = *stopping.borrow() || deadline <= Instant::now() + pause;
-            match self.attempt(message, deadline + self.times.attempt).await {
-                Ok(()) => {
-                    self.counts.sent.inc();
-                    info!(self.log, "mail sent"; "occasion" => %occasion, "attempt" => attempt);
-                    return;
+        let is_last = *self.stopping.borrow();
+        let mut tried = self.attempt(&self.lines, message, deadline).await;
+        let mut attempts = 1;
+        if let Err(Failed::ForNow(why)) = &tried
+            && !is_last
+        {
+            match Arc::clone(&self.again).try_acquire_owned() {
+                Ok(_place_among_those) => {
+                    drop(place);
+                    warn!(
+                        self.log, "mail could not be sent and will be tried again";
+                        "occasion" => %occasion, "error" => why
+                    );
+                    (attempts, tried) = self.try_again(message, deadline).await;
                 }
-                Err(Failed::ForNow(why)) if !is_last => {
-                    if attempt == 1 {
-                        warn!(
-                            self.log, "mail could not be sent and will be tried again";
-                            "occasion" => %occasion, "error" => why
-                        );
-                    }
-                }
-                Err(Failed::ForNow(why) | Failed::ForGood(why)) => {
-                    return self.given_up(occasion, why);
-                }
+                Err(_) => tried = Err(Failed::ForGood(format!("{why}; too many wait"))),
             }
+        }
+        match tried {
+            Ok(()) => {
+                self.counts.sent.inc();
+                info!(self.log, "mail sent"; "occasion" => %occasion, "attempt" => attempts);
+            }
+            Err(Failed::ForNow(why) | Failed::ForGood(why)) => self.given_up(occasion, why),
+        }
+    }
+
+    /// Step 3: until it is sent, refused for good, or its time is over. Says how many attempts there were.
+    async fn try_again(&self, message: &Message, deadline: Instant) -> (u32, Result<(), Failed>) {
+        let mut stopping = self.stopping.subscribe();
+        let (mut attempts, mut pause) = (1, self.times.pauses.0);
+        loop {
             tokio::select! {
                 () = sleep(pause) => {}
                 // The sender is there for as long as `self` is.
                 _ = stopping.wait_for(|it| *it) => {}
             }
+            attempts += 1;
             pause = self.times.pauses.1.min(pause * 2);
+            let is_stopping = *stopping.borrow();
+            let lines = match is_stopping {
+                true => &self.lines,
+                false => &self.line_of_again,
+            };
+            let is_last = is_stopping || deadline <= Instant::now() + pause;
+            match self.attempt(lines, message, deadline).await {
+                Err(Failed::ForNow(_)) if !is_last => {}
+                tried => return (attempts, tried),
+            }
         }
     }
 
     /// Tries once.
-    async fn attempt(&self, message: &Message, until: Instant) -> Result<(), Failed> {
-        let line = timeout_at(until, self.lines.acquire()).await;
+    async fn attempt(
+        &self,
+        lines: &Semaphore,
+        message: &Message,
+        deadline: Instant,
+    ) -> Result<(), Failed> {
+        let line = timeout_at(deadline + self.times.attempt, lines.acquire()).await;
         let Ok(Ok(_line)) = line else {
             return Err(Failed::ForGood("others took too long".to_owned()));
         };

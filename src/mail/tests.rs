@@ -85,8 +85,10 @@ impl Tried {
 
     /// Waits until none waits.
     async fn settled(&self) {
-        let all = self.outbox.0.places.acquire_many(PLACES).await;
-        drop(all.unwrap());
+        // A letter is in one of them, and goes from the first to the second.
+        for places in [&self.outbox.0.places, &self.outbox.0.again] {
+            drop(places.acquire_many(PLACES).await.unwrap());
+        }
     }
 
     fn log(&self) -> String {
@@ -204,6 +206,38 @@ async fn so_many_letters_are_promised_and_no_more() {
     }
     assert_eq!(tried.outbox.0.lines.available_permits(), 0);
     assert_eq!(tried.server.attempts(), LINES);
+}
+
+/// Somebody may have letters sent to addresses whose server takes none.
+#[tokio::test]
+async fn letters_that_are_tried_again_keep_no_other_back() {
+    let pauses = (Duration::from_secs(3600), Duration::from_secs(3600));
+    let times = Times {
+        patience: Duration::from_secs(36_000),
+        pauses,
+        ..SHORT
+    };
+    let tried = Tried::new(Manner::RefusesForNow, times);
+    for number in 0..3 {
+        tried.send(&format!("bo{number}@b.example"));
+    }
+    while tried.outbox.0.again.available_permits() > PLACES as usize - 3 {
+        tokio::task::yield_now().await;
+    }
+    drop(tried.outbox.0.places.acquire_many(PLACES).await.unwrap());
+    assert_eq!(tried.counted(), (0, 0, 3));
+    // Where no more may wait for that, one is given up.
+    let free = tried.outbox.0.again.available_permits() as u32;
+    let taken = tried.outbox.0.again.acquire_many(free).await.unwrap();
+    tried.send("eve@b.example");
+    while tried.counted().1 == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(tried.log().contains("too many wait"), "{}", tried.log());
+    drop(taken);
+    tried.server.behave(Manner::Takes);
+    tried.outbox.finish().await;
+    assert_eq!(tried.counted(), (3, 1, 0));
 }
 
 #[tokio::test]

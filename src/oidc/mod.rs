@@ -371,9 +371,11 @@ fn of_exchange(
     }
 }
 
-/// As much of what somebody says as the log takes.
+/// As much of what somebody says as the log takes, in one line that steers no terminal.
 fn short(said: &str) -> String {
-    said.chars().take(200).collect()
+    let said = said.chars().take(200);
+    said.map(|it| if it.is_control() { ' ' } else { it })
+        .collect()
 }
 
 fn verifier(request: &AuthenticationRequest) -> PkceCodeVerifier {

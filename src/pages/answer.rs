@@ -34,7 +34,9 @@ const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 /// # Errors
 /// [`Error::Internal`]: a template only fails where what it shows does.
 pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response<Bytes>, Error> {
-    let text = page.render().map_err(Error::internal)?;
+    let mut text = page.render().map_err(Error::internal)?;
+    // As large as it is counted, and not as it was guessed.
+    text.shrink_to_fit();
     let mut answer = Response::new(Bytes::from(text));
     *answer.status_mut() = status;
     let html = HeaderValue::from_static("text/html; charset=utf-8");

@@ -260,6 +260,7 @@ async fn page(visit: &Visit, team: FramedTeam, said: Said) -> Answer {
         refused,
     } = said;
     let user_id = visit.user_id()?;
+    visit.list_turn(team.id).await?;
     let keys = visit.app().list_newest_api_keys(user_id, team.id, KEYS);
     let now = visit.app().now();
     let row = |key| KeyRow::new(key, now);

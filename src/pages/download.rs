@@ -9,11 +9,11 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, Response};
 use openapi_dropshot_runtime::Rejection;
 
-use super::site::{self, Site};
-
 use super::failure::Failure;
+use super::site;
 use super::visit::Visit;
 use crate::admin::Shortage::Turns;
+use crate::app::App;
 use crate::domain::Error;
 use crate::domain::csv_file::Writer;
 use crate::http::Error::Overloaded;
@@ -44,7 +44,7 @@ pub(super) async fn download(
     let turn = visit.site.download(visit.user_id()?);
     let mut download = Download {
         context: Arc::clone(&visit.context),
-        site: Arc::clone(&visit.site),
+        app: Arc::clone(visit.app()),
         lines,
         goes_on: true,
         turn: turn.ok_or(Rejection::Error(Overloaded(Turns)))?,
@@ -64,7 +64,7 @@ pub(super) async fn download(
 /// A download that is under way.
 struct Download<L> {
     context: Arc<RequestContext>,
-    site: Arc<Site>,
+    app: Arc<App>,
     lines: L,
     goes_on: bool,
     turn: site::Download,
@@ -73,12 +73,10 @@ struct Download<L> {
 impl<L: Lines> Download<L> {
     /// What comes next; empty at the end.
     ///
-    /// Of all downloads one piece is made at a time, and others who are ready go first, as SQLite reads on this thread. Nothing
-    /// waits between the first piece and its being counted for whoever takes it: a hundred who begin at once hold none that is
-    /// not.
+    /// Nothing waits between the first piece and its being counted for whoever takes it: a hundred who begin at once hold none
+    /// that is not.
     async fn piece(&mut self) -> Result<Bytes, Error> {
-        let _turn = self.site.pieces.lock().await;
-        tokio::task::yield_now().await;
+        let _turn = self.app.next_part().await?;
         let mut piece = Vec::new();
         while self.goes_on && piece.len() < PIECE {
             let mut file = Writer::new(piece);

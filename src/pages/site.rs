@@ -26,8 +26,6 @@ pub(super) struct Site {
     pub(super) origin: Origin,
     /// Who downloads something that is made while it is sent.
     downloads: WeakMap<UserId, Semaphore>,
-    /// Whose next piece of a download is made.
-    pub(super) pieces: Queue<()>,
     imports: Arc<Semaphore>,
     /// Who imports something.
     importers: WeakMap<UserId, Semaphore>,
@@ -47,7 +45,6 @@ impl Site {
         Site {
             origin,
             downloads: WeakMap::default(),
-            pieces: Queue::default(),
             imports: Arc::new(Semaphore::new(IMPORTS)),
             importers: WeakMap::default(),
             teams: WeakMap::default(),

@@ -13,10 +13,13 @@ use crate::app::sign_in::Browser;
 use crate::client_address::network;
 use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
-use crate::domain::id::UserId;
+use crate::domain::id::{TeamId, UserId};
 use crate::domain::secret::{Digest, Secret};
 use crate::http::{RequestContext, address, cookie, visitor};
 use crate::oidc::CALLBACK;
+
+/// As many parameters of a query are read: each page has a few, and a query may have thirty thousand.
+const PARAMETERS: usize = 100;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -129,13 +132,22 @@ impl Visit {
         (id == own).then_some(secret)
     }
 
-    /// A parameter of the query; the first one of that name.
+    /// A parameter of the query; the first one of that name, of the first [`PARAMETERS`].
     pub(super) fn query(&self, name: &str) -> Option<String> {
         let query = self.context.request.uri().query().unwrap_or_default();
-        let mut pairs = form_urlencoded::parse(query.as_bytes());
+        let mut pairs = form_urlencoded::parse(query.as_bytes()).take(PARAMETERS);
         pairs
             .find(|(it, _)| it == name)
             .map(|(_, value)| value.into_owned())
+    }
+
+    /// Waits for the turn of a team to have a long page made.
+    ///
+    /// # Errors
+    /// When too many wait for one.
+    pub(super) async fn list_turn(&self, team_id: TeamId) -> Result<(), Failure> {
+        let turn = self.context.context().list_turn(team_id.into());
+        Ok(turn.await?)
     }
 
     /// What was asked for, to come back to it.

@@ -166,7 +166,7 @@ fn one_by_one(url: &str) -> Vec<String> {
 /// What the driver makes of a URL, completed.
 fn config(url: &str, ssl_mode: SslMode) -> Result<Config, AddressError> {
     let mut config: Config = url.parse().map_err(|error| {
-        let cause = super::error::causes(&error);
+        let cause = crate::causes::causes(&error);
         AddressError(format!("{cause}; write postgres://USER@HOST/DATABASE"))
     })?;
     config.ssl_mode(ssl_mode);

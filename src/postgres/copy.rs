@@ -10,9 +10,10 @@ use deadpool_postgres::Object;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::address::Address;
+use super::migrate;
 use super::open_error::OpenError;
 use super::pool::open_pool;
-use super::{error, migrate};
+use crate::causes::causes;
 use crate::domain::Cause;
 use crate::sql::copy::{BATCH, Row, Side, Value, list, quoted};
 use crate::sql::schema::{Kind, Table};
@@ -123,7 +124,7 @@ impl Side for Copy {
 
 /// What the driver and the server said: the driver's own text says little.
 fn cause(error: tokio_postgres::Error) -> Cause {
-    error::causes(&error).into()
+    causes(&error).into()
 }
 
 fn names(tables: &[Table]) -> String {

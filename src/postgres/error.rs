@@ -80,17 +80,3 @@ fn has_io_error(error: &tokio_postgres::Error) -> bool {
     }
     false
 }
-
-/// An error with all its causes in one line: those of the driver say little by themselves.
-pub(super) fn causes(error: &(dyn StdError + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(found) = cause {
-        let more = found.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = found.source();
-    }
-    text
-}

@@ -9,12 +9,13 @@ use tokio::time::{Instant, timeout_at};
 
 use super::checkout::{Checkout, DEADLINE};
 use super::counts::Counts;
-use super::error::{at_commit, causes};
+use super::error::at_commit;
 use super::member::{End, Event, Outcome, Report, Said};
 use super::seat::Seat;
 use super::together::{self, Answer, Kept};
 use super::transaction::{BEGIN_OF_GROUP, BEGIN_OF_SEVERAL, COMMIT, ROLLBACK};
 use super::turns::Turn;
+use crate::causes::causes;
 use crate::sql::ScriptError;
 
 /// A transaction, and how its members are doing.
@@ -204,11 +205,7 @@ async fn commit(checkout: &Checkout) -> End {
             End::Committed
         }
         Err(ScriptError::Retry(_)) => End::Undone,
-        Err(ScriptError::Final(error)) => End::InDoubt(
-            error
-                .cause()
-                .map_or_else(|| error.to_string(), ToString::to_string),
-        ),
+        Err(ScriptError::Final(error)) => End::InDoubt(error.causes()),
     }
 }
 

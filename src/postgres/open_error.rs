@@ -1,7 +1,8 @@
 //! Why a database could not be opened.
 
 use super::address::Address;
-use super::{error, tls};
+use super::tls;
+use crate::causes::causes;
 
 /// Why a database could not be opened: what happened, where, and what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +18,7 @@ pub enum OpenError {
     /// No connection could be made.
     #[error(
         "cannot connect to {address}: {}. Check that it runs, and that this user may connect to this \
-         database", error::causes(source.as_ref())
+         database", causes(source.as_ref())
     )]
     Connect {
         /// The database, without the password.
@@ -60,7 +61,7 @@ pub enum OpenError {
     #[error(
         "cannot bring {address} to schema version {version}: {}. Nothing of that version was applied. \
          Check that this user may create tables",
-        error::causes(source)
+        causes(source)
     )]
     Migrate {
         /// The database, without the password.

@@ -4,6 +4,7 @@ use std::future::pending;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::thread::available_parallelism;
 use std::time::Instant;
 
 use opentelemetry::KeyValue;
@@ -95,6 +96,15 @@ impl Store {
         };
         tell(span, answer.as_ref().err());
         answer
+    }
+
+    /// How many parts of long answers are made at once. SQLite reads on the thread that asks, so one; PostgreSQL is mostly
+    /// waited for.
+    pub fn parts_at_once(&self) -> usize {
+        match self {
+            Store::Sqlite(_) => 1,
+            Store::Postgres(_) => 4 * available_parallelism().map_or(1, usize::from),
+        }
     }
 
     /// What a script takes, in the trace of the request that it is for.

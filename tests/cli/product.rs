@@ -88,6 +88,33 @@ fn an_import_says_what_it_did_and_a_second_one_finds_nothing_to_do() {
     assert_eq!(counts(&place.json(&import(&[]))), [0, 0, 2, 0]);
 }
 
+/// W18, W19: what is changed at once has no more text than a page may change.
+#[test]
+fn products_with_long_texts_are_changed_in_shorter_steps() {
+    let place = place();
+    let description = "\u{1d11e}".repeat(2_000);
+    let (mut long, mut renamed) = (String::from(HEAD), String::from("sku,name\n"));
+    long = long.replace('\n', ",description\n");
+    for number in 0..2_500 {
+        writeln!(long, "S-{number},Product,19.90,EUR,{description}").unwrap();
+        writeln!(renamed, "S-{number},Renamed").unwrap();
+    }
+    place.write("p.csv", long);
+    assert_eq!(counts(&place.json(&import(&[]))), [2_500, 0, 0, 0]);
+    let imports = || {
+        let events = place.json(&["audit", "list"]);
+        let events = events.as_array().unwrap().iter();
+        events
+            .filter(|it| it["action"] == "import-products")
+            .count()
+    };
+    let before = imports();
+    place.write("p.csv", renamed);
+    assert_eq!(counts(&place.json(&import(&[]))), [0, 2_500, 0, 0]);
+    assert_eq!(imports() - before, 2, "20 MB in two steps");
+    assert_eq!(counts(&place.json(&import(&[]))), [0, 0, 2_500, 0]);
+}
+
 #[test]
 fn nothing_is_imported_when_a_line_is_refused_unless_such_lines_are_left_out() {
     let place = place();

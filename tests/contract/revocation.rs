@@ -48,6 +48,22 @@ async fn is_alive(given: &Given, device: &Device) -> bool {
     given.service.exchange(&grant).await.status() == 200
 }
 
+/// B21: each would be work for a stranger's sake.
+#[tokio::test]
+async fn a_form_of_many_fields_is_refused_and_not_read() {
+    let given = given!(given_own(&[]));
+    for fields in ["a&".repeat(100), "&".repeat(60_000), "%FF&".repeat(15_000)] {
+        let text = format!("token=x&client_id=x&{fields}");
+        let request = Request::new("POST", REVOKE).text(text);
+        let request = typed(request, "application/x-www-form-urlencoded");
+        assert_eq!(error(&send(&given, request).await, 400), "invalid_request");
+    }
+    let some = format!("token=x&client_id=app&{}", "a&".repeat(90));
+    let request = Request::new("POST", REVOKE).text(some);
+    let answer = send(&given, typed(request, "application/x-www-form-urlencoded")).await;
+    assert_ne!(answer.status, 413, "{:?}", answer.json());
+}
+
 #[tokio::test]
 async fn a_token_ends_its_session_whichever_of_the_two_it_is() {
     let Some((given, first)) = signed_in().await else {

@@ -11,7 +11,8 @@ use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::holder::Holder;
 use invoicing::domain::id::{ApiKeyId, TeamId};
 use invoicing::domain::idempotency::IdempotentRequest;
-use invoicing::domain::product::StatusFilter;
+use invoicing::domain::author::Caller as _;
+use invoicing::domain::product::{ProductChanges, StatusFilter};
 use invoicing::domain::secret::Secret;
 use invoicing::store::{Sql, api_key};
 use invoicing::domain::time::{Clock, ManualClock, Timestamp};
@@ -114,6 +115,42 @@ async fn a_key_expires_after_its_time_to_the_millisecond_however_long_making_it_
         .await
         .unwrap();
     assert_eq!(key.expires_at, Some(key.created_at.after(MINUTE)));
+}
+
+/// C11: a change may wait for seconds, for a row or for the one writer.
+#[tokio::test]
+async fn a_key_that_expires_while_its_change_waits_changes_nothing() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let expires_in = Some(Duration::from_millis(1_500));
+    let made = service.app.create_api_key(
+        &Actor::Operator,
+        team,
+        Mode::Live,
+        Scope::ReadWrite,
+        None,
+        expires_in,
+    );
+    let (key, _) = made.await.unwrap();
+    let product = service.app.create_product(&key, plain("A"), None).await.unwrap().value;
+    // It is good when the change is asked for, and has ended when that is looked at.
+    let hasty = async || {
+        let clock = Arc::new(Hasty(ManualClock::new(START)));
+        let app = App::new(service.store.clone(), clock, "https://links.example");
+        app.await.unwrap()
+    };
+    let created = hasty().await.create_product(&key, plain("B"), None).await;
+    assert!(matches!(created, Err(Error::InvalidToken)), "{created:?}");
+    let renamed = ProductChanges {
+        name: Some("C".into()),
+        ..ProductChanges::default()
+    };
+    let updated = hasty().await.update_product(&key, product.id, renamed, None).await;
+    assert!(matches!(updated, Err(Error::InvalidToken)), "{updated:?}");
+    let archived = hasty().await.archive_product(&key, product.id, None).await;
+    assert!(matches!(archived, Err(Error::InvalidToken)), "{archived:?}");
+    let all = service.app.export_products(key.catalog(), StatusFilter::All, None, 10);
+    assert_eq!(all.await.unwrap(), [product]);
 }
 
 #[tokio::test]

@@ -106,7 +106,7 @@ async fn a_reset_for_nobody_leaves_nothing_behind() {
 async fn a_team_mails_a_hundred_invitations_an_hour() {
     let (service, mail, team, ada) = with_ada().await;
     let invite = async |number: usize| {
-        let email = format!("bo{}@example.com", number % 10);
+        let email = format!("bo{}@example.com", number % 20);
         let invited = service.app.invite_by_mail(ada.clone(), team, &email, Role::Viewer);
         invited.await
     };
@@ -124,6 +124,28 @@ async fn a_team_mails_a_hundred_invitations_an_hour() {
     shown.await.unwrap();
     service.clock.advance(HOUR);
     invite(101).await.unwrap();
+}
+
+/// P7: whoever has the address has not asked for them.
+#[tokio::test]
+async fn a_team_mails_ten_invitations_an_hour_to_one_address() {
+    let (service, mail, team, ada) = with_ada().await;
+    let invite = async |email: &str| {
+        let invited = service.app.invite_by_mail(ada.clone(), team, email, Role::Viewer);
+        invited.await
+    };
+    for number in 0..10 {
+        invite(["bo@example.com", "Bo@Example.com"][number % 2]).await.unwrap();
+        mail.next().await;
+    }
+    assert_too_many(invite("BO@example.com").await);
+    invite("cy@example.com").await.unwrap();
+    let other = service.team().await;
+    let ben = join(&service.app, other, "ben@example.com", Role::Owner).await;
+    let invited = service.app.invite_by_mail(ben, other, "bo@example.com", Role::Viewer);
+    invited.await.unwrap();
+    service.clock.advance(HOUR);
+    invite("bo@example.com").await.unwrap();
 }
 
 /// P15: it could be a thief's.

@@ -54,6 +54,7 @@ macro_rules! every_test {
 
 mod postgres {
     every_test!();
+    mod causes;
     mod distribution;
     mod fair;
     mod groups;

@@ -3,7 +3,8 @@
 //! 1. Path variables are the decoded segments of the path.
 //! 2. The query is `application/x-www-form-urlencoded`: pairs parted by `&`, percent-encoded UTF-8, `+`
 //!    for a space. A name that the operation does not have, nor its credentials, is `unknown`, one of its own that
-//!    comes twice is `repeated`; each counts once, however often it comes.
+//!    comes twice is `repeated`; each counts once, however often it comes. Behind [a thousand](MAX_REFUSED) of those, nothing
+//!    is read: a query may have thirty thousand.
 //! 3. Of the headers, those that the operation names are read; each may come once.
 //! 4. A value that is not UTF-8 violates `format`.
 //! 5. A list is written as many times as it has items (`style: form`, `explode: true`); one that has to be there and
@@ -23,6 +24,9 @@ use crate::operation::{Location, Operation, Parameter};
 use crate::rejection::{Cause, RequestError};
 use crate::schema::check_parameter;
 use crate::violation::{Path, Violation, Violations, constraint};
+
+/// As many pairs of a query that are refused are looked at.
+const MAX_REFUSED: usize = 1_000;
 
 /// The texts of the parameters of one location, checked.
 #[derive(Debug)]
@@ -171,17 +175,26 @@ impl<'a> Found<'a> {
     }
 
     fn query(&mut self, query: &'a str) {
+        let mut refused = 0;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            if refused == MAX_REFUSED {
+                break;
+            }
             let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
             let name = readable(decode_query(name));
             match self.position(&name) {
-                Some(at) if !self.texts[at].is_empty() && !self.is_list(at) => self.repeated(at),
+                Some(at) if !self.texts[at].is_empty() && !self.is_list(at) => {
+                    refused += 1;
+                    self.repeated(at);
+                }
                 Some(at) => self.set(at, decode_query(text)),
-                None if self.unknown.contains(&name) => {}
                 None if self.operation.has_query_credential(&name) => {}
                 None => {
-                    self.violations.add(|| unknown(&name));
-                    self.unknown.insert(name);
+                    refused += 1;
+                    if !self.unknown.contains(&name) {
+                        self.violations.add(|| unknown(&name));
+                        self.unknown.insert(name);
+                    }
                 }
             }
         }

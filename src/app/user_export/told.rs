@@ -1,10 +1,9 @@
 //! How all of it is written: an object of lists, as indented JSON, which goes piece by piece to whoever takes it.
 
-use std::sync::Arc;
-
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
+use crate::app::part_turns::PartTurns;
 use crate::domain::Error;
 use crate::domain::list::Part;
 
@@ -24,8 +23,8 @@ const PIECE: usize = 128 * 1024;
 /// What is told: the members of an object.
 pub(super) struct Told {
     to: mpsc::Sender<String>,
-    /// Of all that is told, one part is read and written at a time, and not while somebody takes a piece.
-    turns: Arc<Semaphore>,
+    turns: PartTurns,
+    /// To read and write a part, and not while somebody takes a piece.
     turn: Option<OwnedSemaphorePermit>,
     is_begun: bool,
     /// What has not gone yet.
@@ -33,13 +32,10 @@ pub(super) struct Told {
 }
 
 impl Told {
-    pub(super) async fn to(
-        to: mpsc::Sender<String>,
-        turns: &Arc<Semaphore>,
-    ) -> Result<Told, Error> {
+    pub(super) async fn to(to: mpsc::Sender<String>, turns: PartTurns) -> Result<Told, Error> {
         let mut all = Told {
             to,
-            turns: Arc::clone(turns),
+            turns,
             turn: None,
             is_begun: false,
             text: String::new(),
@@ -54,9 +50,7 @@ impl Told {
         if self.text.len() >= PIECE {
             self.hand_over().await?;
         }
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        self.turn = Some(turn.map_err(Error::internal)?);
-        tokio::task::yield_now().await;
+        self.turn = Some(self.turns.next().await?);
         Ok(())
     }
 
@@ -188,8 +182,8 @@ mod tests {
     /// What is told of so many rows, in pieces.
     async fn told(rows: usize, row: fn(&()) -> Value) -> Vec<String> {
         let (to, mut pieces) = mpsc::channel(1_000);
-        let turns = Arc::new(Semaphore::new(1));
-        let mut all = Told::to(to, &turns).await.unwrap();
+        let turns = PartTurns::new(1);
+        let mut all = Told::to(to, turns).await.unwrap();
         let rows = vec![(); rows];
         all.rows("rows", "more", &rows, row).await.unwrap();
         all.end().await.unwrap();

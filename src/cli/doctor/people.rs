@@ -33,10 +33,7 @@ pub(super) async fn people(subject: Arc<Subject>) -> Vec<Finding> {
     }
     // Up to date, so no backup is made of it.
     let found = match open(&subject.settings, |_| ()).await {
-        Ok(app) => look(&app).await.map_err(|error| match error.cause() {
-            Some(cause) => cause.to_string(),
-            None => error.to_string(),
-        }),
+        Ok(app) => look(&app).await.map_err(|error| error.causes()),
         Err(_) => Err("the database cannot be opened".to_owned()),
     };
     found.unwrap_or_else(|why| vec![Finding::bad(PEOPLE, why, "see `database`")])

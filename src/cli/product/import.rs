@@ -19,6 +19,7 @@ use std::time::Duration;
 use futures::FutureExt;
 
 use crate::app::App;
+use crate::app::product_import::MOST_TEXT;
 use crate::cli::command_error::CommandError;
 use crate::cli::output::{Output, say};
 use crate::cli::progress::bar;
@@ -46,8 +47,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// otherwise it is a new product. A column that is not there leaves the field of a product as it is, and an empty cell
 /// clears it.
 ///
-/// All lines are checked before anything is changed. Then they are imported in steps of at most 10000 lines, each whole
-/// or not at all. After an interruption, run the same command again: what is there by then is found unchanged.
+/// All lines are checked before anything is changed. Then they are imported in steps of at most 10000 lines, fewer where
+/// products have long texts, each whole or not at all. After an interruption, run the same command again: what is there by then is found unchanged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
     invoicing product import products.csv --team Acme --mode live --dry-run
@@ -216,13 +217,13 @@ impl Import {
     }
 }
 
-/// Plans a step and carries it out; why it was not comes back.
+/// Plans a step and carries it out, in two where it is about more text than an import may be; why it was not comes back.
 async fn carry_out_step(app: &App, catalog: Catalog, lines: Lines) -> Result<Counts, String> {
     let mut attempt = 1;
     loop {
         let mut seen = Seen::default();
         let plan = app.plan_import(catalog, lines.clone(), &mut seen).await;
-        let plan = plan.map_err(|error| told(&error))?;
+        let plan = plan.map_err(|error| error.with_causes())?;
         let counts = plan.counts();
         let refused = plan.planned.iter().find_map(|line| match &line.planned {
             Planned::Refused(reasons) => Some((line.number, reasons.first()?)),
@@ -236,6 +237,11 @@ async fn carry_out_step(app: &App, catalog: Catalog, lines: Lines) -> Result<Cou
         if counts.new + counts.changed == 0 {
             return Ok(counts);
         }
+        if plan.text_bytes > MOST_TEXT {
+            let (some, others) = lines.halves();
+            let some = Box::pin(carry_out_step(app, catalog, some)).await?;
+            return Ok(some + Box::pin(carry_out_step(app, catalog, others)).await?);
+        }
         let again = attempt < ATTEMPTS;
         match app.carry_out_import(&plan).await {
             Ok(()) => return Ok(counts),
@@ -244,16 +250,9 @@ async fn carry_out_step(app: &App, catalog: Catalog, lines: Lines) -> Result<Cou
             Err(Error::Unavailable(_)) if again && !adds_without_sku(&plan) => {
                 tokio::time::sleep(PAUSE).await;
             }
-            Err(error) => return Err(told(&error)),
+            Err(error) => return Err(error.with_causes()),
         }
         attempt += 1;
-    }
-}
-
-fn told(error: &Error) -> String {
-    match error.cause() {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
     }
 }
 

@@ -47,6 +47,12 @@ impl Lines {
         }
         Ok(Some(lines.into()))
     }
+
+    /// The lines in two parts, of which neither is empty where there are two lines.
+    pub fn halves(&self) -> (Lines, Lines) {
+        let (first, second) = self.split_at(self.len() / 2);
+        (first.to_vec().into(), second.to_vec().into())
+    }
 }
 
 impl From<Vec<Line>> for Lines {

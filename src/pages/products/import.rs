@@ -14,6 +14,7 @@ use tokio::task::spawn_blocking;
 
 use super::shelf::{Place, Shelf};
 use crate::admin::Shortage::Turns;
+use crate::app::product_import::MOST_TEXT;
 use crate::domain::Error;
 use crate::domain::id::ProductImportId;
 use crate::domain::product_csv::{Column, Lines, MAX_BYTES, MAX_LINES, Reason};
@@ -33,10 +34,6 @@ const TOO_MUCH_TEXT: &str = "The products that this file is about have more than
 
 /// As many lines of each kind are shown.
 const SHOWN: usize = 100;
-
-/// The products that a file is about may have so much text: all of it is read and written in one transaction, for which
-/// everybody else's changes wait on SQLite.
-const MOST_TEXT: usize = 16 * 1024 * 1024;
 
 #[derive(Template)]
 #[template(path = "products/import.html")]

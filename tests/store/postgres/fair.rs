@@ -7,8 +7,10 @@ use futures::future::join_all;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::ApiKey;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::id::ProductId;
 use invoicing::domain::list::Part;
+use invoicing::domain::member::Role;
 use invoicing::domain::secret::{Secret, base62};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
@@ -16,6 +18,7 @@ use test_support::postgres::{Locked, ask};
 use tokio::task::JoinHandle;
 
 use super::relay::migrated;
+use super::signed_in::join;
 use super::support::{live_key, plain};
 
 /// More than any call of another team takes, and less than what it would wait behind.
@@ -119,6 +122,38 @@ async fn a_team_that_waits_for_one_row_leaves_others_their_connections() {
     drop(trial.locked);
     for update in join_all(updates).await {
         update.unwrap().unwrap();
+    }
+}
+
+/// Each of them is a user of their own, and all wait for the same row.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn owners_who_wait_for_their_team_leave_others_their_connections() {
+    let trial = Trial::new(8).await;
+    let team = trial.team.team_id;
+    let member = join(&trial.app, team, "ada@example.com", Role::Member).await;
+    let mut owners = Vec::new();
+    for number in 0..8 {
+        let email = format!("owner-{number}@example.com");
+        owners.push(join(&trial.app, team, &email, Role::Owner).await);
+    }
+    let user = member.user_id;
+    let lock = format!("UPDATE member SET role = role WHERE user_id = '{user}'");
+    let locked = Locked::by(&trial.url, &lock);
+    let changes: Vec<_> = owners
+        .into_iter()
+        .map(|owner| {
+            let app = Arc::clone(&trial.app);
+            tokio::spawn(async move {
+                let owner = Actor::Person(owner);
+                app.set_role(&owner, team, user, Role::Viewer).await
+            })
+        })
+        .collect();
+    trial.waiting(6).await;
+    trial.others_work().await;
+    drop(locked);
+    for change in join_all(changes).await {
+        change.unwrap().unwrap();
     }
 }
 

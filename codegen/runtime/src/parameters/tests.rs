@@ -105,11 +105,23 @@ fn a_name_that_is_too_long_is_told_by_its_length() {
 
 #[test]
 fn a_hundred_unknown_names_are_told_and_all_are_counted_once() {
-    for (count, told) in [(99, 99), (100, 100), (101, 100), (4_000, 100)] {
+    for (count, told) in [(99, 99), (100, 100), (101, 100), (900, 100)] {
         let twice = format!("{}&{}", unknown(count), unknown(count));
         let violations = violations(&twice);
         assert_eq!((violations.total(), violations.len()), (count, told));
     }
+}
+
+#[test]
+fn behind_a_thousand_pairs_that_are_refused_nothing_is_read() {
+    for query in [unknown(4_000), "x&".repeat(4_000), "limit&".repeat(4_000)] {
+        let told = violations(&format!("{query}&y")).total();
+        assert!((1..=1_000).contains(&told), "{told}");
+    }
+    let told = violations(&format!("{}&y", "x&".repeat(999)));
+    assert_eq!(told.len(), 2);
+    let told = violations(&format!("{}&y", "x&".repeat(1_000)));
+    assert_eq!(told.len(), 1);
 }
 
 #[test]
