@@ -184,12 +184,21 @@ impl App {
         Ok(key)
     }
 
-    /// For whom a key is changed.
+    /// For whom a key is changed: its team, if it is one that the person manages. Whoever does not takes neither a lock nor a
+    /// connection of that team, and is refused here.
     async fn holder_of_key(&self, by: &Actor, id: ApiKeyId) -> Result<Holder, Error> {
-        match by {
-            Actor::Operator => Ok(Holder::Service),
-            Actor::Person(_) => Ok(Holder::in_team(by, self.get_api_key(id).await?.key.team_id)),
-        }
+        let Actor::Person(person) = by else {
+            return Ok(Holder::Service);
+        };
+        let user_id = person.user_id;
+        let find = async move |sql: Sql<'_>| {
+            let key = sql.run(api_key::find_id(id)).await?;
+            let team_id = key.ok_or_else(|| ApiKey::missing(id))?.team_id;
+            sql.run(require_role(team_id, user_id, Role::may_manage))
+                .await?;
+            Ok(team_id)
+        };
+        Ok(self.store.read(user_id, find).await?.into())
     }
 
     /// What a request brought as its key: the form of step 3.

@@ -61,11 +61,12 @@ impl App {
         };
         let (user, owner) = self.store.write(user_id, keep).await?;
         let url = email_change::url(letters.origin, &secret);
-        place.send(match owner {
+        let letter = match owner {
             // To the address as it is stored: another way to write it may be another mailbox.
             Some(owner) => letters.email_taken(&owner.email),
             None => letters.change_email(&email, &user.name, &url),
-        });
+        };
+        place.send(user_id.into(), letter);
         Ok(())
     }
 
@@ -116,7 +117,10 @@ impl App {
         };
         match self.store.write(user_id, change).await {
             Ok(before) => {
-                place.send(letters.email_changed(&before.email, &before.name));
+                place.send(
+                    user_id.into(),
+                    letters.email_changed(&before.email, &before.name),
+                );
                 Ok(())
             }
             // It may have counted, and then the old address should be told: somebody has to look.

@@ -96,7 +96,10 @@ impl App {
             team: &team.name,
             role,
         };
-        place.send(letters.invitation(invited, &issued.url(letters.origin)));
+        place.send(
+            team_id.into(),
+            letters.invitation(invited, &issued.url(letters.origin)),
+        );
         Ok(issued.invitation)
     }
 

@@ -16,7 +16,7 @@ use super::App;
 use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-use crate::domain::id::TeamId;
+use crate::domain::id::{TeamId, UserId};
 use crate::domain::letter::{Letter, Letters, Occasion};
 use crate::domain::one_time_link::Purpose;
 use crate::domain::secret::Digest;
@@ -78,7 +78,7 @@ impl App {
         // It is never closed.
         let _turn = self.reset_turn.acquire().await;
         match self.write_reset(email).await {
-            Ok(Some(letter)) => place.send(letter),
+            Ok(Some((user_id, letter))) => place.send(user_id.into(), letter),
             // There is nothing to send, and nobody to tell.
             Ok(None) => drop(place),
             Err(error) => place.fail(Occasion::Reset, error.causes()),
@@ -86,7 +86,7 @@ impl App {
     }
 
     /// Step 3.
-    async fn write_reset(&self, email: String) -> Result<Option<Letter>, Error> {
+    async fn write_reset(&self, email: String) -> Result<Option<(UserId, Letter)>, Error> {
         let (_, letters) = self.mail()?;
         let find = async move |sql: Sql<'_>| sql.run(user::find_email(&email)).await;
         let Some(user) = self.store.read(Holder::Strangers, find).await? else {
@@ -110,7 +110,7 @@ impl App {
         match self.store.write(Holder::Strangers, keep).await {
             Ok(user) => Ok(user.map(|user| {
                 let url = issued.url(letters.origin);
-                letters.reset(&user.email, &user.name, &url)
+                (user_id, letters.reset(&user.email, &user.name, &url))
             })),
             // One too many, or somebody who is gone.
             Err(Error::Invalid(_) | Error::Missing { .. }) => Ok(None),

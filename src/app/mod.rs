@@ -57,7 +57,7 @@ mod writable;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use crate::domain::Error;
@@ -79,7 +79,7 @@ use hashing::Hashing;
 use known::Known;
 use last_used::LastUsed;
 use lease::Leases;
-use part_turns::PartTurns;
+use part_turns::{PartTurn, PartTurns};
 use writable::Writable;
 
 /// The service: its rules over a store and a clock.
@@ -199,12 +199,12 @@ impl App {
         found
     }
 
-    /// Waits for the next turn to make a part of a long answer, which is dropped when the part is made.
+    /// Waits for the next turn of `holder` to make a part of a long answer, which is dropped when the part is made.
     ///
     /// # Errors
     /// [`Error::Internal`] if the turns were closed, which nothing does.
-    pub async fn next_part(&self) -> Result<OwnedSemaphorePermit, Error> {
-        self.part_turns.next().await
+    pub async fn next_part(&self, holder: Holder) -> Result<PartTurn, Error> {
+        self.part_turns.next(holder).await
     }
 
     /// The time now, by the clock of this service.

@@ -1,7 +1,7 @@
 //! Who makes the next part of a long answer, such as an export.
 //!
-//! Of all long answers few parts are made at once, and others who are ready go first: on SQLite, the thread that asks is the one
-//! that reads.
+//! Of all long answers few parts are made at once, of those of one team or user one, and others who are ready go first: on
+//! SQLite, the thread that asks is the one that reads.
 
 use std::sync::Arc;
 
@@ -9,24 +9,74 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::yield_now;
 
 use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::weak_map::WeakMap;
 
 /// The turns to make parts.
 #[derive(Clone)]
-pub(super) struct PartTurns(Arc<Semaphore>);
+pub(super) struct PartTurns(Arc<Shared>);
+
+struct Shared {
+    all: Arc<Semaphore>,
+    /// As long as somebody has or waits for a turn.
+    by: WeakMap<Holder, Semaphore>,
+}
+
+/// A turn to make a part, until this is dropped.
+pub struct PartTurn {
+    _all: OwnedSemaphorePermit,
+    _of_holder: OwnedSemaphorePermit,
+}
 
 impl PartTurns {
     /// So many at once.
     pub(super) fn new(at_once: usize) -> PartTurns {
-        PartTurns(Arc::new(Semaphore::new(at_once)))
+        PartTurns(Arc::new(Shared {
+            all: Arc::new(Semaphore::new(at_once)),
+            by: WeakMap::default(),
+        }))
     }
 
-    /// Waits for the next one, which is dropped when the part is made.
+    /// Waits for the next one of `holder`.
     ///
     /// # Errors
     /// [`Error::Internal`] if they were closed, which nothing does.
-    pub(super) async fn next(&self) -> Result<OwnedSemaphorePermit, Error> {
-        let turn = Arc::clone(&self.0).acquire_owned().await;
+    pub(super) async fn next(&self, holder: Holder) -> Result<PartTurn, Error> {
+        let of_holder = self.0.by.get(holder, || Semaphore::new(1));
+        let of_holder = of_holder.acquire_owned().await.map_err(Error::internal)?;
+        let all = Arc::clone(&self.0.all).acquire_owned().await;
+        let all = all.map_err(Error::internal)?;
         yield_now().await;
-        turn.map_err(Error::internal)
+        Ok(PartTurn {
+            _all: all,
+            _of_holder: of_holder,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn team(number: u128) -> Holder {
+        Holder::Team(Uuid::from_u128(number))
+    }
+
+    #[tokio::test]
+    async fn a_team_makes_one_part_at_a_time_and_all_together_as_many_as_there_are_turns() {
+        let turns = PartTurns::new(2);
+        let first = turns.next(team(1)).await.unwrap();
+        let mut second = Box::pin(turns.next(team(1)));
+        assert!((&mut second).now_or_never().is_none());
+        let other = turns.next(team(2)).await.unwrap();
+        let mut third = Box::pin(turns.next(team(3)));
+        assert!((&mut third).now_or_never().is_none());
+        drop(first);
+        third.await.unwrap();
+        drop(other);
+        second.await.unwrap();
     }
 }

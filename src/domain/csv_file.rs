@@ -48,7 +48,9 @@ impl<W: Write> Writer<W> {
 }
 
 /// How a cell begins that a spreadsheet takes for a formula, or that looks as if it were guarded from that.
-const GUARDED: [char; 7] = ['=', '+', '-', '@', '\'', '\t', '\r'];
+const GUARDED: [char; 12] = [
+    '=', '+', '-', '@', '\'', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+];
 
 /// The text of a cell, as no spreadsheet takes it for a formula.
 pub(crate) fn guarded(text: &str) -> Cow<'_, str> {

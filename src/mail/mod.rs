@@ -3,10 +3,11 @@
 //! 1. Nobody waits for a mail server. Whoever is about to promise a letter takes a [`Place`] first, of which there are so many;
 //!    where none is free, the request is refused (503) before anything has changed. A letter has its place until it was tried
 //!    once, so what strangers ask for takes bounded memory.
-//! 2. A few letters at a time are on their way, by a connection each. One that hangs is given up after half a minute.
+//! 2. A few letters at a time are on their way, by a connection each, and of those for the same team or user one: a mail server
+//!    may take its time for the addresses that somebody has chosen. One that hangs is given up after half a minute.
 //! 3. A letter that is not taken is tried again, after longer and longer pauses, for half an hour: most servers that refuse for
 //!    now mean a few minutes, and most of what a letter says is good for an hour. What is refused for good (5xx) is not. Letters
-//!    that wait for that have places of their own, and are tried one at a time: somebody may have many sent to addresses whose
+//!    that wait for that have places of their own, and are tried two at a time: somebody may have many sent to addresses whose
 //!    server takes none, which is to keep no other letter back. Where there is no such place, the letter is given up.
 //! 4. When the server stops, what waits is tried once more at once, for ten seconds in all. What is left is counted as failed.
 //! 5. The log says what became of each letter: why it was written, the server's code, and never an address, a link or what a
@@ -29,12 +30,14 @@ use lettre::{Address, Message};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use slog::{Logger, error, info, o, warn};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::letter::{Letter, Occasion};
 use crate::settings::{MailSettings, Origin};
+use crate::weak_map::WeakMap;
 use transport::{Failed, Transport};
 
 /// So many letters are promised at once, and so many wait to be tried again: a few megabytes.
@@ -87,7 +90,9 @@ struct Inner {
     again: Arc<Semaphore>,
     lines: Semaphore,
     /// Of those who are tried again, beside the others.
-    line_of_again: Semaphore,
+    lines_of_again: Semaphore,
+    /// Of those for the same holder.
+    by: WeakMap<Holder, Semaphore>,
     times: Times,
     /// Whether the server stops.
     stopping: watch::Sender<bool>,
@@ -132,7 +137,8 @@ impl Outbox {
             places: Arc::new(Semaphore::new(PLACES as usize)),
             again: Arc::new(Semaphore::new(PLACES as usize)),
             lines: Semaphore::new(LINES),
-            line_of_again: Semaphore::new(1),
+            lines_of_again: Semaphore::new(LINES / 2),
+            by: WeakMap::default(),
             stopping: watch::Sender::new(false),
             counts,
             log: log.new(o!()),
@@ -199,15 +205,16 @@ pub fn require_address(email: &str) -> Result<(), Error> {
 }
 
 impl Place {
-    /// Sends a letter, and does not wait for it.
-    pub fn send(self, letter: Letter) {
+    /// Sends a letter for `holder`, and does not wait for it.
+    pub fn send(self, holder: Holder, letter: Letter) {
         let inner = Arc::clone(&self.outbox.0);
         let occasion = letter.occasion;
         match message::message(letter, &inner.from, &inner.host) {
             Ok(message) => {
                 inner.counts.waiting.inc();
                 tokio::spawn(async move {
-                    inner.deliver(occasion, &message, self.permit).await;
+                    let letter = (occasion, holder, &message);
+                    inner.deliver(letter, self.permit).await;
                     inner.counts.waiting.dec();
                 });
             }
@@ -224,10 +231,16 @@ impl Place {
 
 impl Inner {
     /// Steps 2 and 3.
-    async fn deliver(&self, occasion: Occasion, message: &Message, place: OwnedSemaphorePermit) {
+    async fn deliver(
+        &self,
+        (occasion, holder, message): (Occasion, Holder, &Message),
+        place: OwnedSemaphorePermit,
+    ) {
         let deadline = Instant::now() + self.times.patience;
+        let of_holder = self.by.get(holder, || Semaphore::new(1));
         let is_last = *self.stopping.borrow();
-        let mut tried = self.attempt(&self.lines, message, deadline).await;
+        let lines = [&*of_holder, &self.lines];
+        let mut tried = self.attempt(lines, message, deadline).await;
         let mut attempts = 1;
         if let Err(Failed::ForNow(why)) = &tried
             && !is_last
@@ -239,7 +252,7 @@ impl Inner {
                         self.log, "mail could not be sent and will be tried again";
                         "occasion" => %occasion, "error" => why
                     );
-                    (attempts, tried) = self.try_again(message, deadline).await;
+                    (attempts, tried) = self.try_again(message, &of_holder, deadline).await;
                 }
                 Err(_) => tried = Err(Failed::ForGood(format!("{why}; too many wait"))),
             }
@@ -254,7 +267,12 @@ impl Inner {
     }
 
     /// Step 3: until it is sent, refused for good, or its time is over. Says how many attempts there were.
-    async fn try_again(&self, message: &Message, deadline: Instant) -> (u32, Result<(), Failed>) {
+    async fn try_again(
+        &self,
+        message: &Message,
+        of_holder: &Semaphore,
+        deadline: Instant,
+    ) -> (u32, Result<(), Failed>) {
         let mut stopping = self.stopping.subscribe();
         let (mut attempts, mut pause) = (1, self.times.pauses.0);
         loop {
@@ -267,8 +285,8 @@ impl Inner {
             pause = self.times.pauses.1.min(pause * 2);
             let is_stopping = *stopping.borrow();
             let lines = match is_stopping {
-                true => &self.lines,
-                false => &self.line_of_again,
+                true => [of_holder, &self.lines],
+                false => [of_holder, &self.lines_of_again],
             };
             let is_last = is_stopping || deadline <= Instant::now() + pause;
             match self.attempt(lines, message, deadline).await {
@@ -281,11 +299,13 @@ impl Inner {
     /// Tries once.
     async fn attempt(
         &self,
-        lines: &Semaphore,
+        [of_holder, lines]: [&Semaphore; 2],
         message: &Message,
         deadline: Instant,
     ) -> Result<(), Failed> {
-        let line = timeout_at(deadline + self.times.attempt, lines.acquire()).await;
+        let line =
+            async { Ok::<_, AcquireError>((of_holder.acquire().await?, lines.acquire().await?)) };
+        let line = timeout_at(deadline + self.times.attempt, line).await;
         let Ok(Ok(_line)) = line else {
             return Err(Failed::ForGood("others took too long".to_owned()));
         };

@@ -3,6 +3,7 @@ use std::sync::Mutex;
 
 use slog::Drain as _;
 use test_support::mail::{MailServer, Manner};
+use uuid::Uuid;
 
 use super::*;
 use crate::domain::letter::Letters;
@@ -70,7 +71,8 @@ impl Tried {
             origin: "https://a.example",
         };
         let letter = letters.reset(to, "Bo", &Secret::from_text(LINK));
-        self.outbox.reserve().unwrap().send(letter);
+        let somebody = Holder::User(Uuid::new_v4());
+        self.outbox.reserve().unwrap().send(somebody, letter);
     }
 
     /// Letters that were sent, that were given up, and that wait.
@@ -238,6 +240,26 @@ async fn letters_that_are_tried_again_keep_no_other_back() {
     tried.server.behave(Manner::Takes);
     tried.outbox.finish().await;
     assert_eq!(tried.counted(), (3, 1, 0));
+}
+
+/// A mail server may take its time for the addresses that a team has chosen.
+#[tokio::test]
+async fn letters_of_one_team_are_on_their_way_one_at_a_time() {
+    let tried = Tried::new(Manner::Hangs, SHORT);
+    let letters = Letters {
+        origin: "https://a.example",
+    };
+    for number in 0..2 {
+        let to = format!("bo{number}@b.example");
+        let letter = letters.reset(&to, "Bo", &Secret::from_text(LINK));
+        let place = tried.outbox.reserve().unwrap();
+        place.send(Holder::Team(Uuid::nil()), letter);
+    }
+    tried.send("eve@b.example");
+    while tried.server.attempts() < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(tried.outbox.0.lines.available_permits(), LINES - 2);
 }
 
 #[tokio::test]

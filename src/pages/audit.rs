@@ -141,7 +141,13 @@ async fn export_audit(visit: Arc<Visit>, path: TeamPath) -> Answer {
         team_id: team.id,
         part: Part::first(STEP),
     };
-    download(&visit, "attachment; filename=\"audit.csv\"", events).await
+    download(
+        &visit,
+        team.id,
+        "attachment; filename=\"audit.csv\"",
+        events,
+    )
+    .await
 }
 
 /// The events of a team, newest first.

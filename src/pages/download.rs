@@ -16,6 +16,7 @@ use crate::admin::Shortage::Turns;
 use crate::app::App;
 use crate::domain::Error;
 use crate::domain::csv_file::Writer;
+use crate::domain::id::TeamId;
 use crate::http::Error::Overloaded;
 use crate::http::{BrokenOff, RequestContext, Rest, problem};
 
@@ -32,12 +33,13 @@ pub(super) trait Lines: Send + 'static {
     ) -> impl Future<Output = Result<bool, Error>> + Send;
 }
 
-/// The answer with a file of that name.
+/// The answer with a file of that name, of that team.
 ///
 /// # Errors
 /// [`Overloaded`] while the user downloads another; what the first lines say.
 pub(super) async fn download(
     visit: &Visit,
+    team_id: TeamId,
     file_name: &'static str,
     lines: impl Lines,
 ) -> Result<Response<Bytes>, Failure> {
@@ -45,6 +47,7 @@ pub(super) async fn download(
     let mut download = Download {
         context: Arc::clone(&visit.context),
         app: Arc::clone(visit.app()),
+        team_id,
         lines,
         goes_on: true,
         turn: turn.ok_or(Rejection::Error(Overloaded(Turns)))?,
@@ -65,6 +68,7 @@ pub(super) async fn download(
 struct Download<L> {
     context: Arc<RequestContext>,
     app: Arc<App>,
+    team_id: TeamId,
     lines: L,
     goes_on: bool,
     turn: site::Download,
@@ -76,7 +80,7 @@ impl<L: Lines> Download<L> {
     /// Nothing waits between the first piece and its being counted for whoever takes it: a hundred who begin at once hold none
     /// that is not.
     async fn piece(&mut self) -> Result<Bytes, Error> {
-        let _turn = self.app.next_part().await?;
+        let _turn = self.app.next_part(self.team_id.into()).await?;
         let mut piece = Vec::new();
         while self.goes_on && piece.len() < PIECE {
             let mut file = Writer::new(piece);

@@ -98,12 +98,12 @@ impl Store {
         answer
     }
 
-    /// How many parts of long answers are made at once. SQLite reads on the thread that asks, so one; PostgreSQL is mostly
-    /// waited for.
+    /// How many parts of long answers are made at once. SQLite reads on the thread that asks, so one; PostgreSQL is waited for
+    /// some of the time.
     pub fn parts_at_once(&self) -> usize {
         match self {
             Store::Sqlite(_) => 1,
-            Store::Postgres(_) => 4 * available_parallelism().map_or(1, usize::from),
+            Store::Postgres(_) => 2 * available_parallelism().map_or(1, usize::from),
         }
     }
 

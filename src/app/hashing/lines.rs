@@ -28,7 +28,7 @@ const LINES: usize = 256;
 const COUNTED: u32 = 60;
 
 /// In so many seconds one of them is forgotten.
-const FORGOTTEN: u32 = 60;
+const FORGOTTEN: u32 = 600;
 
 /// Those who wait for a place.
 #[derive(Debug)]

@@ -66,7 +66,7 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] for an unknown user; what the store answers; [`Error::Unavailable`] when nobody takes it any more.
     pub async fn tell_of_user(&self, id: UserId, to: mpsc::Sender<String>) -> Result<(), Error> {
-        let mut all = Told::to(to, self.part_turns.clone()).await?;
+        let mut all = Told::to(to, id.into(), self.part_turns.clone()).await?;
         self.tell_of_account(id, &mut all).await?;
         self.tell_of_sessions(id, &mut all).await?;
         self.tell_of_work(id, &mut all).await?;

@@ -1,10 +1,11 @@
 //! How all of it is written: an object of lists, as indented JSON, which goes piece by piece to whoever takes it.
 
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 
-use crate::app::part_turns::PartTurns;
+use crate::app::part_turns::{PartTurn, PartTurns};
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::list::Part;
 
 /// As many rows of each kind are told: some megabytes of text.
@@ -23,18 +24,24 @@ const PIECE: usize = 128 * 1024;
 /// What is told: the members of an object.
 pub(super) struct Told {
     to: mpsc::Sender<String>,
+    holder: Holder,
     turns: PartTurns,
     /// To read and write a part, and not while somebody takes a piece.
-    turn: Option<OwnedSemaphorePermit>,
+    turn: Option<PartTurn>,
     is_begun: bool,
     /// What has not gone yet.
     text: String,
 }
 
 impl Told {
-    pub(super) async fn to(to: mpsc::Sender<String>, turns: PartTurns) -> Result<Told, Error> {
+    pub(super) async fn to(
+        to: mpsc::Sender<String>,
+        holder: Holder,
+        turns: PartTurns,
+    ) -> Result<Told, Error> {
         let mut all = Told {
             to,
+            holder,
             turns,
             turn: None,
             is_begun: false,
@@ -50,7 +57,7 @@ impl Told {
         if self.text.len() >= PIECE {
             self.hand_over().await?;
         }
-        self.turn = Some(self.turns.next().await?);
+        self.turn = Some(self.turns.next(self.holder).await?);
         Ok(())
     }
 
@@ -183,7 +190,7 @@ mod tests {
     async fn told(rows: usize, row: fn(&()) -> Value) -> Vec<String> {
         let (to, mut pieces) = mpsc::channel(1_000);
         let turns = PartTurns::new(1);
-        let mut all = Told::to(to, turns).await.unwrap();
+        let mut all = Told::to(to, Holder::Service, turns).await.unwrap();
         let rows = vec![(); rows];
         all.rows("rows", "more", &rows, row).await.unwrap();
         all.end().await.unwrap();

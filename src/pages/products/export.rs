@@ -42,7 +42,14 @@ async fn export_products(visit: Arc<Visit>, path: TeamPath) -> Answer {
         last: None,
         page: FEWEST,
     };
-    download(&visit, "attachment; filename=\"products.csv\"", products).await
+    let team_id = shelf.member.catalog.team_id;
+    download(
+        &visit,
+        team_id,
+        "attachment; filename=\"products.csv\"",
+        products,
+    )
+    .await
 }
 
 /// The products of a catalog, newest first.

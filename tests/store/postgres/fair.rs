@@ -157,6 +157,32 @@ async fn owners_who_wait_for_their_team_leave_others_their_connections() {
     }
 }
 
+/// Whoever knows the id of another team's key waits for nothing of that team, and takes none of its connections.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_may_not_change_a_key_waits_for_no_lock_of_its_team() {
+    let trial = Trial::new(8).await;
+    let stranger = join(
+        &trial.app,
+        trial.other.team_id,
+        "eve@example.com",
+        Role::Owner,
+    )
+    .await;
+    let stranger = Actor::Person(stranger);
+    let team = trial.team.team_id.0;
+    let lock = format!("UPDATE team SET name = name WHERE id = '{team}'");
+    let _locked = Locked::by(&trial.url, &lock);
+    let begun = Instant::now();
+    let rotated = trial
+        .app
+        .rotate_api_key(&stranger, trial.team.id, None)
+        .await;
+    assert!(matches!(rotated, Err(Error::NotAMember)), "{rotated:?}");
+    let revoked = trial.app.revoke_api_key(&stranger, trial.team.id).await;
+    assert!(matches!(revoked, Err(Error::NotAMember)), "{revoked:?}");
+    assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_team_that_waits_for_one_row_leaves_others_one_of_the_connections() {
     let trial = Trial::new(4).await;
