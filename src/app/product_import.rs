@@ -88,7 +88,8 @@ impl App {
     /// Does what a plan says, but for the lines that it refuses: all of it or nothing. The operator asks for it.
     ///
     /// # Errors
-    /// [`Error::CatalogChanged`] when the plan does not hold any more, or is about more than [`MOST_TEXT`]; what the store answers.
+    /// [`Error::CatalogChanged`] when the plan does not hold any more, or is about more than 16 MiB of text; what the store
+    /// answers.
     pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
         let import = self.import(&Actor::Operator, plan);
         let done = self.store.write(plan.catalog, async move |sql| {

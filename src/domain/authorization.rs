@@ -113,7 +113,7 @@ pub enum Destination<'a> {
 }
 
 impl AuthorizationParameters {
-    /// Step 1, of the first [`PARAMETERS`].
+    /// Step 1, of the first hundred parameters.
     pub fn parse(query: &str) -> AuthorizationParameters {
         let mut read = AuthorizationParameters::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()).take(PARAMETERS) {
