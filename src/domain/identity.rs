@@ -140,6 +140,14 @@ mod tests {
         assert!(!proves(Some("ada@example.com"), false));
         assert!(!proves(Some("bo@example.com"), true));
         assert!(!proves(None, true));
+        // What people type is trimmed; this was not typed here.
+        for other in [
+            " ada@example.com",
+            "ada@example.com\n",
+            "\u{a0}ada@example.com",
+        ] {
+            assert!(!proves(Some(other), true), "{other:?}");
+        }
         assert!(!claims("1", Some(""), true).unwrap().prove(""));
     }
 }

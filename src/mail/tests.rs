@@ -20,6 +20,13 @@ const SHORT: Times = Times {
     last_chance: Duration::from_secs(20),
 };
 
+/// Nothing is tried again before the test is over.
+const PATIENT: Times = Times {
+    patience: Duration::from_secs(36_000),
+    pauses: (Duration::from_secs(3600), Duration::from_secs(3600)),
+    ..SHORT
+};
+
 /// What was logged.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -213,13 +220,7 @@ async fn so_many_letters_are_promised_and_no_more() {
 /// Somebody may have letters sent to addresses whose server takes none.
 #[tokio::test]
 async fn letters_that_are_tried_again_keep_no_other_back() {
-    let pauses = (Duration::from_secs(3600), Duration::from_secs(3600));
-    let times = Times {
-        patience: Duration::from_secs(36_000),
-        pauses,
-        ..SHORT
-    };
-    let tried = Tried::new(Manner::RefusesForNow, times);
+    let tried = Tried::new(Manner::RefusesForNow, PATIENT);
     for number in 0..3 {
         tried.send(&format!("bo{number}@b.example"));
     }
@@ -264,13 +265,7 @@ async fn letters_of_one_team_are_on_their_way_one_at_a_time() {
 
 #[tokio::test]
 async fn what_waits_when_the_server_stops_is_tried_once_more_at_once() {
-    let pauses = (Duration::from_secs(3600), Duration::from_secs(3600));
-    let times = Times {
-        patience: Duration::from_secs(36_000),
-        pauses,
-        ..SHORT
-    };
-    let tried = Tried::new(Manner::RefusesForNow, times);
+    let tried = Tried::new(Manner::RefusesForNow, PATIENT);
     tried.send("bo@b.example");
     while !tried.log().contains("will be tried again") {
         tokio::task::yield_now().await;

@@ -393,3 +393,14 @@ fn is_since(left: DateTime<Utc>, at: DateTime<Utc>) -> Result<(), String> {
         false => Err(format!("{at} is not between {left} and {now}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_provider_says_is_one_short_line_for_the_log() {
+        assert_eq!(short("a\n\u{1b}[31mb\u{9b}c"), "a  [31mb c");
+        assert_eq!(short(&"é".repeat(300)).chars().count(), 200);
+    }
+}

@@ -48,7 +48,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// clears it.
 ///
 /// All lines are checked before anything is changed. Then they are imported in steps of at most 10000 lines, fewer where
-/// products have long texts, each whole or not at all. After an interruption, run the same command again: what is there by then is found unchanged.
+/// products have long texts, each whole or not at all. After an interruption, run the same command again: what is there
+/// by then is found unchanged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
     invoicing product import products.csv --team Acme --mode live --dry-run
