@@ -58,10 +58,10 @@ async fn a_form_of_many_fields_is_refused_and_not_read() {
         let request = typed(request, "application/x-www-form-urlencoded");
         assert_eq!(error(&send(&given, request).await, 400), "invalid_request");
     }
-    let some = format!("token=x&client_id=app&{}", "a&".repeat(90));
+    let some = format!("token=x&client_id=x&{}", "a&".repeat(90));
     let request = Request::new("POST", REVOKE).text(some);
-    let answer = send(&given, typed(request, "application/x-www-form-urlencoded")).await;
-    assert_ne!(answer.status, 413, "{:?}", answer.json());
+    let request = typed(request, "application/x-www-form-urlencoded");
+    assert_eq!(error(&send(&given, request).await, 400), "invalid_client");
 }
 
 #[tokio::test]
