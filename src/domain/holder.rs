@@ -55,6 +55,11 @@ impl Holder {
         !matches!(self, Holder::Address(_) | Holder::Strangers)
     }
 
+    /// Whether it is one team, or one user: neither several nor the service itself.
+    pub fn is_one(self) -> bool {
+        matches!(self, Holder::Team(_) | Holder::User(_))
+    }
+
     /// Whether it is an address, of which one person may have many.
     pub fn is_address(self) -> bool {
         matches!(self, Holder::Address(_))

@@ -87,6 +87,7 @@ mod pool;
 mod preparing;
 pub(crate) mod retry;
 mod seat;
+mod served;
 mod statements;
 mod tls;
 mod together;

@@ -2,8 +2,9 @@
 //!
 //! A script takes a turn before it runs, of which there are as many as the pool has connections, or as there are places.
 //!
-//! 1. Each [`Holder`] has a line of its own. A turn that is free goes to the line whose holder has the fewest turns, and
-//!    among those to the one that was served the longest ago. So it is of no use to stand in line a thousand times.
+//! 1. Each [`Holder`] has a line of its own. A turn that is free goes to the line whose holder has the fewest turns, among
+//!    those to the one that was [served least of late](Served), and then the longest ago. So it is of no use to stand in
+//!    line a thousand times, nor to have a thousand accounts.
 //! 2. No holder has more than its [share](Holder::share): what waits for one row, or behind one lock, is of one holder, and
 //!    there is a connection for the others.
 //! 3. Otherwise no turn stays free while somebody waits.
@@ -20,6 +21,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::counts::Counts;
+use super::served::Served;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::pace::Pace;
@@ -39,16 +41,25 @@ struct State {
     /// Everybody who has a turn or waits for one.
     lines: HashMap<Holder, Line>,
     /// Who waits and may have another, in the order of step 1.
-    next: BTreeSet<(usize, u64, Holder)>,
+    next: BTreeSet<(Rank, Holder)>,
+    served: Served,
     /// Counts whatever happens, to tell what was before what.
     events: u64,
 }
 
-/// The turns of one holder, and those that wait for one.
-struct Line {
+/// Which of two lines is served first: the lesser.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
     in_hand: usize,
+    /// How often it was served of late.
+    served: u64,
     /// When it was served last, or began to be one.
     since: u64,
+}
+
+/// The turns of one holder, and those that wait for one.
+struct Line {
+    rank: Rank,
     /// In the order in which they came.
     waiting: BTreeMap<u64, oneshot::Sender<Turn>>,
     pace: Pace,
@@ -93,7 +104,7 @@ impl Turns {
         let (place, turn) = {
             let mut state = queue.state();
             let line = state.lines.get(&holder);
-            let in_hand = line.map_or(0, |line| line.in_hand);
+            let in_hand = line.map_or(0, |line| line.rank.in_hand);
             // Step 3: nobody waits who may have it.
             if state.in_hand < queue.size && in_hand < queue.share(holder) {
                 return Ok(state.hand(queue, holder));
@@ -141,9 +152,10 @@ impl Queue {
     fn take_back(self: &Arc<Self>, holder: Holder) -> Option<(oneshot::Sender<Turn>, Turn)> {
         let mut state = self.state();
         state.in_hand -= 1;
-        state.change(self, holder, |line| line.in_hand -= 1);
+        state.change(self, holder, |line| line.rank.in_hand -= 1);
+        state.fade(self);
         // Step 1.
-        let (_, _, next) = state.next.first().copied()?;
+        let (_, next) = state.next.first().copied()?;
         let (_, waiting) = state.change(self, next, |line| {
             line.pace.moves(Instant::now().into_std());
             line.waiting.pop_first()
@@ -160,10 +172,14 @@ impl State {
 
     fn hand(&mut self, queue: &Arc<Queue>, holder: Holder) -> Turn {
         self.in_hand += 1;
-        let now = self.event();
+        self.served.add(holder);
+        let (since, served) = (self.event(), self.served.count(holder));
         self.change(queue, holder, |line| {
-            line.in_hand += 1;
-            line.since = now;
+            line.rank = Rank {
+                in_hand: line.rank.in_hand + 1,
+                served,
+                since,
+            };
         });
         Turn {
             queue: Arc::clone(queue),
@@ -178,21 +194,44 @@ impl State {
         holder: Holder,
         change: impl FnOnce(&mut Line) -> T,
     ) -> T {
-        let line = self.lines.entry(holder).or_insert(Line {
-            in_hand: 0,
-            since: self.events,
+        let line = self.lines.entry(holder).or_insert_with(|| Line {
+            rank: Rank {
+                in_hand: 0,
+                served: self.served.count(holder),
+                since: self.events,
+            },
             waiting: BTreeMap::new(),
             pace: Pace::begin(Instant::now().into_std()),
         });
-        self.next.remove(&(line.in_hand, line.since, holder));
+        self.next.remove(&(line.rank, holder));
         let changed = change(line);
-        if !line.waiting.is_empty() && line.in_hand < queue.share(holder) {
-            self.next.insert((line.in_hand, line.since, holder));
+        if line.is_next(queue.share(holder)) {
+            self.next.insert((line.rank, holder));
         }
-        if line.waiting.is_empty() && line.in_hand == 0 {
+        if line.waiting.is_empty() && line.rank.in_hand == 0 {
             self.lines.remove(&holder);
         }
         changed
+    }
+
+    /// Forgets some of what was served a while ago.
+    fn fade(&mut self, queue: &Queue) {
+        if !self.served.fade() {
+            return;
+        }
+        for (holder, line) in &mut self.lines {
+            line.rank.served = self.served.count(*holder);
+        }
+        let next = self.lines.iter();
+        let next = next.filter(|(holder, line)| line.is_next(queue.share(**holder)));
+        self.next = next.map(|(holder, line)| (line.rank, *holder)).collect();
+    }
+}
+
+impl Line {
+    /// Whether somebody waits in it who may have one, of so many that are its share.
+    fn is_next(&self, share: usize) -> bool {
+        !self.waiting.is_empty() && self.rank.in_hand < share
     }
 }
 
@@ -282,8 +321,38 @@ mod tests {
                 lines[served] = Box::pin(std::future::pending());
             }
         }
-        // The third has none; then the first and the second have one each, and the first was served before the second.
-        assert_eq!(order, [Some(3), Some(0), Some(2)]);
+        // The third has none; then the first and the second have one each, and the second was served less often.
+        assert_eq!(order, [Some(3), Some(2), Some(0)]);
+    }
+
+    #[test]
+    fn who_asks_now_and_then_is_before_hundreds_who_ask_all_the_time() {
+        let turns = Turns::new(1, &Arc::default());
+        for number in 1..=300 {
+            drop(taken(&turns, team(number), 1));
+        }
+        let turn = taken(&turns, team(1), 1);
+        let _all_the_time: Vec<_> = (1..=300).map(|it| waiting(&turns, team(it))).collect();
+        let mut now_and_then = waiting(&turns, team(301));
+        drop(turn);
+        assert!(is_served(&mut now_and_then).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_stands_behind_others_for_what_was_a_while_ago() {
+        let turns = Turns::new(1, &Arc::default());
+        for _ in 0..8 {
+            drop(taken(&turns, team(1), 1));
+        }
+        let turn = taken(&turns, team(2), 1);
+        let mut first = waiting(&turns, team(1));
+        for _ in 0..5 {
+            tokio::time::advance(Duration::from_secs(10)).await;
+            turns.0.state().fade(&turns.0);
+        }
+        let _late = waiting(&turns, team(4));
+        drop(turn);
+        assert!(is_served(&mut first).is_some());
     }
 
     #[test]
