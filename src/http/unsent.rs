@@ -10,7 +10,8 @@
 //! 3. Of a larger one hyper gets pieces, each a copy of its own, and no more than [`WINDOW`] bytes before it has let go of
 //!    others. The rest can be taken back. The last piece waits until all others have gone, so that an answer that
 //!    stands still is never one that hyper believes to be done with.
-//! 4. When nothing of it has gone for [`STALL_LIMIT`], the rest is given up: its memory is freed, and the stream or, in HTTP/1,
+//! 4. When nothing of it has gone for [`STALL_LIMIT`], or for [`CROWDED_STALL_LIMIT`] while very much is held, the rest is
+//!    given up: its memory is freed, and the stream or, in HTTP/1,
 //!    the connection ends when hyper asks for more. It does not ask for a stream with a window of zero, nor for an
 //!    answer that it has whole: those keep what hyper has, and count for it, until their peer ends the connection or a
 //!    proxy in front does.
@@ -48,6 +49,9 @@ const WHOLE: usize = WINDOW;
 
 /// How long a peer may take nothing of an answer.
 const STALL_LIMIT: Duration = Duration::from_secs(10);
+
+/// The same, where many hold so much that there is hardly a share for others ([`Budget::is_crowded`]).
+const CROWDED_STALL_LIMIT: Duration = Duration::from_secs(1);
 
 /// The answers of a server that have not been sent.
 #[derive(Clone, Debug)]
@@ -196,12 +200,15 @@ impl UnsentAnswer {
         }
     }
 
-    /// Step 4. Answers when to look again; `None` when it has been given up.
-    fn give_up_if_stuck(&self) -> Option<Instant> {
+    /// Step 4. Says whether it has been given up.
+    fn give_up_if_stuck(&self) -> bool {
         let mut state = self.state();
-        let end = state.moved_at + STALL_LIMIT;
-        if Instant::now() < end {
-            return Some(end);
+        let limit = match self.budget.is_crowded() {
+            false => STALL_LIMIT,
+            true => CROWDED_STALL_LIMIT,
+        };
+        if state.moved_at.elapsed() < limit {
+            return false;
         }
         state.given_up = true;
         let (rest, charge) = (std::mem::take(&mut state.rest), state.charge.take());
@@ -211,7 +218,7 @@ impl UnsentAnswer {
         if let Some(waker) = waker {
             waker.wake();
         }
-        None
+        true
     }
 }
 
@@ -226,15 +233,13 @@ impl Drop for UnsentAnswer {
 
 /// Gives an answer up when its time has come, unless it is gone before.
 async fn watch(answer: std::sync::Weak<UnsentAnswer>) {
-    let mut next = Instant::now() + STALL_LIMIT;
     loop {
-        tokio::time::sleep_until(next).await;
+        tokio::time::sleep(CROWDED_STALL_LIMIT).await;
         let Some(answer) = answer.upgrade() else {
             return;
         };
-        match answer.give_up_if_stuck() {
-            Some(later) => next = later,
-            None => return,
+        if answer.give_up_if_stuck() {
+            return;
         }
     }
 }
@@ -368,6 +373,20 @@ mod tests {
         assert_eq!(unsent.budget.held(), WINDOW);
         drop(pieces);
         assert_eq!(unsent.budget.held(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_dozens_leave_theirs_an_answer_is_given_up_sooner() {
+        let unsent = unsent();
+        let mut body = unsent.body(HOLDER, answer(MIB), false).unwrap();
+        let _pieces = taken(&mut body);
+        let dozens = (1..=128).map(|it| Holder::Team(Uuid::from_u128(it)));
+        let _held: Vec<_> = dozens
+            .map(|it| unsent.budget.charge(it, MIB).unwrap())
+            .collect();
+        let before = Instant::now();
+        assert!(body.frame().await.is_some_and(|it| it.is_err()));
+        assert!(before.elapsed() < STALL_LIMIT / 4);
     }
 
     #[tokio::test(start_paused = true)]
