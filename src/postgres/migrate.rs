@@ -3,7 +3,8 @@
 //! 1. Each file in `migrations/` is one version; the one row of the table `schema_version` says which the
 //!    database has. There is no such table before the first.
 //! 2. A database that is newer than the binary, or whose schema has tables of something else, is refused
-//!    before anything is written to it. So is one that is empty, unless who opens it may make one.
+//!    before anything is written to it. So is one that is empty, unless who opens it may make one, and one that cannot keep
+//!    every letter, unless it has our tables: what it has is served.
 //! 3. Each version is applied in one transaction that takes a lock first, which only migrations take, and
 //!    looks at the version again: of replicas that start at once, one migrates and the others find it done.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
@@ -96,18 +97,21 @@ async fn check(client: &mut Client, address: &Address, known: i64) -> Result<i64
         .start()
         .await
         .map_err(failed)?;
-    let tables = "SELECT count(*) FROM pg_class \
+    let tables = "SELECT count(*), current_setting('server_encoding') FROM pg_class \
          WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace";
     let found = version(&transaction).await.map_err(failed)?;
-    let tables: i64 = transaction
-        .query_typed_one(tables, &[])
-        .await
-        .and_then(|row| row.try_get(0))
+    let row = transaction.query_typed_one(tables, &[]).await;
+    let (tables, encoding): (i64, String) = row
+        .and_then(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
         .map_err(failed)?;
     transaction.rollback().await.map_err(failed)?;
     match found {
         0 if tables > 0 => Err(OpenError::Foreign {
             address: address.clone(),
+        }),
+        0 if encoding != "UTF8" => Err(OpenError::Encoding {
+            address: address.clone(),
+            encoding,
         }),
         found if found > known => Err(OpenError::Newer {
             address: address.clone(),
@@ -203,6 +207,22 @@ mod tests {
             assert!(text.contains("another program"), "{text}");
             assert_eq!(tables(&url), before);
         }
+    }
+
+    #[tokio::test]
+    async fn an_empty_database_that_cannot_keep_every_letter_is_refused() {
+        let url = shared().database();
+        let latin = format!("{url}_latin1");
+        let (_, name) = latin.rsplit_once('/').unwrap();
+        let create =
+            format!("CREATE DATABASE {name} ENCODING LATIN1 LOCALE 'C' TEMPLATE template0");
+        ask(&url, &create);
+        let text = refusal(&latin).await;
+        assert!(
+            text.contains("LATIN1") && text.contains("ENCODING 'UTF8'"),
+            "{text}"
+        );
+        assert_eq!(tables(&latin), "");
     }
 
     #[tokio::test]

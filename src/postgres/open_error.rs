@@ -35,6 +35,17 @@ pub enum OpenError {
         /// The database, without the password.
         address: Address,
     },
+    /// The database is empty, and keeps text in an encoding that has not every letter.
+    #[error(
+        "{address} keeps text as {encoding}, which has no place for most letters, and was left as it is. \
+         Name a database that was made with ENCODING 'UTF8' TEMPLATE template0"
+    )]
+    Encoding {
+        /// The database, without the password.
+        address: Address,
+        /// The encoding, by PostgreSQL's name.
+        encoding: String,
+    },
     /// The schema has tables of something else.
     #[error(
         "{address} has tables of another program, and was left as it is. \
