@@ -73,13 +73,17 @@ impl Tried {
         }
     }
 
+    /// Sends a letter for somebody else each time.
     fn send(&self, to: &str) {
+        self.send_for(Holder::User(Uuid::new_v4()), to);
+    }
+
+    fn send_for(&self, holder: Holder, to: &str) {
         let letters = Letters {
             origin: "https://a.example",
         };
         let letter = letters.reset(to, "Bo", &Secret::from_text(LINK));
-        let somebody = Holder::User(Uuid::new_v4());
-        self.outbox.reserve().unwrap().send(somebody, letter);
+        self.outbox.reserve().unwrap().send(holder, letter);
     }
 
     /// Letters that were sent, that were given up, and that wait.
@@ -247,20 +251,36 @@ async fn letters_that_are_tried_again_keep_no_other_back() {
 #[tokio::test]
 async fn letters_of_one_team_are_on_their_way_one_at_a_time() {
     let tried = Tried::new(Manner::Hangs, SHORT);
-    let letters = Letters {
-        origin: "https://a.example",
-    };
     for number in 0..2 {
         let to = format!("bo{number}@b.example");
-        let letter = letters.reset(&to, "Bo", &Secret::from_text(LINK));
-        let place = tried.outbox.reserve().unwrap();
-        place.send(Holder::Team(Uuid::nil()), letter);
+        tried.send_for(Holder::Team(Uuid::nil()), &to);
     }
     tried.send("eve@b.example");
     while tried.server.attempts() < 2 {
         tokio::task::yield_now().await;
     }
     assert_eq!(tried.outbox.0.lines.available_permits(), LINES - 2);
+}
+
+#[tokio::test]
+async fn letters_of_one_team_that_are_tried_again_leave_a_line_to_others() {
+    let tried = Tried::new(Manner::RefusesForNow, SHORT);
+    let (team, other) = (Holder::Team(Uuid::nil()), Holder::Team(Uuid::max()));
+    for holder in [team, team, team, other] {
+        tried.send_for(holder, "bo@b.example");
+    }
+    let inner = &tried.outbox.0;
+    while inner.again.available_permits() > PLACES as usize - 4 {
+        tokio::task::yield_now().await;
+    }
+    tried.server.behave(Manner::Hangs);
+    while inner.lines_of_again.available_permits() > 0 {
+        tokio::task::yield_now().await;
+    }
+    for holder in [team, other] {
+        let on_its_way = inner.by.get(holder, || unreachable!("its letters wait"));
+        assert_eq!(on_its_way.available_permits(), 0, "{holder:?}");
+    }
 }
 
 #[tokio::test]

@@ -167,6 +167,15 @@ fn a_state_comes_back_as_it_was_and_has_a_bound() {
 }
 
 #[test]
+fn what_is_behind_a_hundred_parameters_is_not_read() {
+    for (before, is_read) in [(99, true), (100, false)] {
+        let query = "a=&".repeat(before) + "client_id=app";
+        let read = AuthorizationParameters::parse(&query).client_id();
+        assert_eq!(read.is_ok(), is_read, "{before}");
+    }
+}
+
+#[test]
 fn what_is_carried_on_is_what_was_understood() {
     let request = asked("login_hint", "ada@example.com");
     assert_eq!(request.login_hint.as_deref(), Some("ada@example.com"));

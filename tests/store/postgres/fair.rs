@@ -130,22 +130,30 @@ async fn a_team_that_waits_for_one_row_leaves_others_their_connections() {
 async fn owners_who_wait_for_their_team_leave_others_their_connections() {
     let trial = Trial::new(8).await;
     let team = trial.team.team_id;
-    let member = join(&trial.app, team, "ada@example.com", Role::Member).await;
-    let mut owners = Vec::new();
-    for number in 0..8 {
-        let email = format!("owner-{number}@example.com");
-        owners.push(join(&trial.app, team, &email, Role::Owner).await);
+    let mut people = Vec::new();
+    for number in 0..9 {
+        let named = |role| format!("{role}-{number}@example.com");
+        let owner = join(&trial.app, team, &named("owner"), Role::Owner).await;
+        let member = join(&trial.app, team, &named("member"), Role::Member).await;
+        people.push((number, owner, member.user_id));
     }
-    let user = member.user_id;
-    let lock = format!("UPDATE member SET role = role WHERE user_id = '{user}'");
+    let lock = format!("UPDATE team SET name = name WHERE id = '{}'", team.0);
     let locked = Locked::by(&trial.url, &lock);
-    let changes: Vec<_> = owners
+    let changes: Vec<_> = people
         .into_iter()
-        .map(|owner| {
+        .map(|(number, owner, member)| {
             let app = Arc::clone(&trial.app);
             tokio::spawn(async move {
                 let owner = Actor::Person(owner);
-                app.set_role(&owner, team, user, Role::Viewer).await
+                match number % 3 {
+                    0 => app.set_role(&owner, team, member, Role::Viewer).await,
+                    1 => app.remove_member(&owner, team, member, false).await,
+                    _ => {
+                        let email = format!("guest-{number}@example.com");
+                        let invited = app.invite(&owner, team, &email, Role::Viewer);
+                        invited.await.map(drop)
+                    }
+                }
             })
         })
         .collect();
