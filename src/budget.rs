@@ -3,8 +3,7 @@
 //! A [`Charge`] counts bytes that are held for somebody, from before they are there until it is dropped.
 //!
 //! 1. Who holds nothing may hold one thing, however large: whatever makes things bounds their size.
-//! 2. Everybody may hold a share, a 64th of the whole, however much others hold; until twice the whole is held, which takes
-//!    dozens of holders. A share is a sixteenth of that then.
+//! 2. Everybody may hold a share, a 64th of the whole, however much others hold.
 //! 3. Beyond its share, a holder may have up to a quarter of the whole, while the whole is not used up.
 //!
 //! 4. All client addresses together may hold half of the whole, and a quarter beyond their shares: one person may have a
@@ -24,9 +23,6 @@ use crate::domain::holder::Holder;
 
 /// How many shares the whole has.
 const SHARES: usize = 64;
-
-/// How many it has while it is [crowded](Budget::is_crowded).
-const CROWDED_SHARES: usize = 16 * SHARES;
 
 /// What part of the whole one holder may have beyond its share.
 const QUARTER: usize = 4;
@@ -98,20 +94,8 @@ impl Budget {
         // The common case, without a lock: so little is held in all that hardly anything is refused.
         self.held() < self.whole / QUARTER / 2 || {
             let account = self.holders().get(&holder).copied().unwrap_or_default();
-            account.held < self.share() || self.admits(holder, account.held, account.refused.max(1))
-        }
-    }
-
-    /// Whether so much is held that whoever holds some is to let go of it soon: some person is many holders.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.counted() > 2 * self.whole
-    }
-
-    /// What each may hold, however much others hold.
-    fn share(&self) -> usize {
-        match self.is_crowded() {
-            false => self.whole / SHARES,
-            true => self.whole / CROWDED_SHARES,
+            account.held < self.whole / SHARES
+                || self.admits(holder, account.held, account.refused.max(1))
         }
     }
 
@@ -128,7 +112,7 @@ impl Budget {
     /// The rules, in their order.
     fn admits(&self, holder: Holder, already: usize, bytes: usize) -> bool {
         let then = already.saturating_add(bytes);
-        let is_first_or_share = already == 0 || then <= self.share();
+        let is_first_or_share = already == 0 || then <= self.whole / SHARES;
         if holder.is_address() {
             let part = self.whole / if is_first_or_share { 2 } else { QUARTER };
             let by_addresses = self.by_addresses.load(Ordering::Relaxed);
@@ -221,23 +205,6 @@ mod tests {
         drop(small);
         // Who holds nothing may hold one thing that is larger than a share.
         assert!(budget.charge(team(5), SHARE * 5).is_some());
-    }
-
-    #[test]
-    fn where_dozens_hold_their_shares_each_has_a_smaller_one() {
-        let budget = Budget::new(16 * WHOLE);
-        let share = 16 * SHARE;
-        let dozens: Vec<_> = (0..129)
-            .map(|it| budget.charge(team(it), share).unwrap())
-            .collect();
-        assert!(budget.is_crowded());
-        let charge = |bytes| budget.charge(team(200), bytes);
-        let _small = charge(SHARE / 2).unwrap();
-        assert!(charge(SHARE).is_none());
-        let _more = charge(SHARE / 2).unwrap();
-        assert!(!budget.has_room(team(200)));
-        drop(dozens);
-        assert!(budget.has_room(team(200)) && charge(SHARE).is_some());
     }
 
     #[test]
