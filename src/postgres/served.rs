@@ -1,59 +1,65 @@
-//! How often somebody was served of late.
+//! How much somebody was served, beside others.
 //!
-//! Turns that go to whoever was served the longest ago are fair to each holder, but somebody may be several: three hundred accounts
-//! that ask all the time stand in front of everybody who asks now and then. So what counts is how much each has had.
+//! Turns that go to whoever was served the longest ago are fair to each holder, but somebody may be several: three hundred
+//! accounts that ask all the time stand in front of everybody who asks now and then. So whoever was served less goes first, as
+//! in start-time fair queueing:
+//!
+//! 1. Each holder has a mark, which a turn moves on by one. The least is served next.
+//! 2. Whoever begins to wait has the mark that it had, but is at most [`CREDIT`] behind the one that was served last. So those
+//!    who ask now and then go first, and those who come anew are before others for a few turns each, and then as all are.
+//! 3. Who stands for [several](Holder::is_one) is always that far behind: it would be after each of these.
 
 use std::collections::HashMap;
-use std::time::Duration;
-
-use tokio::time::Instant;
 
 use crate::domain::holder::Holder;
 
-/// So often, what was counted is halved: long enough that what somebody did before the last time is still known, and short
-/// enough that nobody stands behind others for what they did a minute ago.
-const HALVED_EVERY: Duration = Duration::from_secs(10);
+/// As many turns somebody may be behind the others: those of two pages.
+const CREDIT: u64 = 16;
 
-/// How often each was served of late.
+/// As many marks are kept before those are forgotten that say nothing any more.
+const KEPT: usize = 1_000;
+
+/// The mark of each.
 #[derive(Debug)]
 pub(super) struct Served {
-    counts: HashMap<Holder, u64>,
-    halved: Instant,
+    marks: HashMap<Holder, u64>,
+    /// That of the one that was served last, or of one that was further on.
+    last: u64,
+    /// When there are as many marks, some are forgotten.
+    most: usize,
 }
 
 impl Default for Served {
     fn default() -> Served {
         Served {
-            counts: HashMap::new(),
-            halved: Instant::now(),
+            marks: HashMap::new(),
+            last: CREDIT,
+            most: KEPT,
         }
     }
 }
 
 impl Served {
-    /// How often that was. Never, for those who stand for [several](Holder::is_one): they would be behind each of these.
-    pub(super) fn count(&self, holder: Holder) -> u64 {
-        self.counts.get(&holder).copied().unwrap_or_default()
+    /// The mark that it begins to wait with.
+    pub(super) fn mark(&self, holder: Holder) -> u64 {
+        let least = self.last - CREDIT;
+        let own = self.marks.get(&holder).copied();
+        own.map_or(least, |own| own.max(least))
     }
 
-    /// Counts that it is served.
-    pub(super) fn add(&mut self, holder: Holder) {
-        if holder.is_one() {
-            *self.counts.entry(holder).or_default() += 1;
+    /// Counts that one who has waited with this mark is served; says which it has then.
+    pub(super) fn count(&mut self, holder: Holder, mark: u64) -> u64 {
+        if !holder.is_one() {
+            return self.mark(holder);
         }
-    }
-
-    /// Halves all counts when it is time to; says whether it was.
-    pub(super) fn fade(&mut self) -> bool {
-        let is_time = self.halved.elapsed() >= HALVED_EVERY;
-        if is_time {
-            self.halved = Instant::now();
-            self.counts.retain(|_, count| {
-                *count /= 2;
-                *count > 0
-            });
+        self.last = self.last.max(mark);
+        self.marks.insert(holder, mark + 1);
+        if self.marks.len() >= self.most {
+            let least = self.last - CREDIT;
+            self.marks.retain(|_, mark| *mark > least);
+            self.most = KEPT.max(2 * self.marks.len());
         }
-        is_time
+        mark + 1
     }
 }
 
@@ -63,26 +69,40 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn what_was_counted_is_halved_and_then_forgotten() {
-        let mut served = Served::default();
-        let somebody = Holder::User(Uuid::nil());
-        for _ in 0..3 {
-            served.add(somebody);
+    fn team(number: u128) -> Holder {
+        Holder::Team(Uuid::from_u128(number))
+    }
+
+    fn serve(served: &mut Served, holder: Holder, times: usize) {
+        for _ in 0..times {
+            served.count(holder, served.mark(holder));
         }
-        assert!(!served.fade());
-        for count in [1, 0] {
-            tokio::time::advance(HALVED_EVERY).await;
-            assert!(served.fade());
-            assert_eq!(served.count(somebody), count);
-        }
-        assert!(served.counts.is_empty());
     }
 
     #[test]
-    fn who_stands_for_several_is_not_counted() {
+    fn who_comes_anew_is_a_few_turns_before_others_however_much_these_had() {
         let mut served = Served::default();
-        served.add(Holder::Groups);
-        assert_eq!(served.count(Holder::Groups), 0);
+        serve(&mut served, team(1), 1_000);
+        assert_eq!(served.mark(team(1)) - served.mark(team(2)), CREDIT + 1);
+        serve(&mut served, team(2), CREDIT as usize + 1);
+        assert_eq!(served.mark(team(1)), served.mark(team(2)));
+    }
+
+    #[test]
+    fn who_stands_for_several_is_never_behind() {
+        let mut served = Served::default();
+        serve(&mut served, Holder::Groups, 100);
+        assert_eq!(served.mark(Holder::Groups), served.mark(team(1)));
+    }
+
+    #[test]
+    fn marks_that_say_nothing_are_forgotten() {
+        let mut served = Served::default();
+        for number in 0..10 * KEPT as u128 {
+            serve(&mut served, team(number), 1);
+            serve(&mut served, team(0), 2);
+        }
+        assert!(served.marks.len() <= KEPT);
+        assert!(served.mark(team(0)) > served.mark(team(1)));
     }
 }

@@ -3,8 +3,8 @@
 //! A script takes a turn before it runs, of which there are as many as the pool has connections, or as there are places.
 //!
 //! 1. Each [`Holder`] has a line of its own. A turn that is free goes to the line whose holder has the fewest turns, among
-//!    those to the one that was [served least of late](Served), and then the longest ago. So it is of no use to stand in
-//!    line a thousand times, nor to have a thousand accounts.
+//!    those to the one that was [served least](Served), and then the longest ago. So it is of no use to stand in line a
+//!    thousand times, nor to have a thousand accounts.
 //! 2. No holder has more than its [share](Holder::share): what waits for one row, or behind one lock, is of one holder, and
 //!    there is a connection for the others.
 //! 3. Otherwise no turn stays free while somebody waits.
@@ -51,8 +51,8 @@ struct State {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     in_hand: usize,
-    /// How often it was served of late.
-    served: u64,
+    /// How much it was [served](Served).
+    mark: u64,
     /// When it was served last, or began to be one.
     since: u64,
 }
@@ -117,9 +117,11 @@ impl Turns {
             }
             let (sender, turn) = oneshot::channel();
             let number = state.event();
+            let mark = state.served.mark(holder);
             state.change(queue, holder, |line| {
                 if line.waiting.is_empty() {
                     line.pace = Pace::begin(now);
+                    line.rank.mark = mark;
                 }
                 line.waiting.insert(number, sender)
             });
@@ -153,7 +155,6 @@ impl Queue {
         let mut state = self.state();
         state.in_hand -= 1;
         state.change(self, holder, |line| line.rank.in_hand -= 1);
-        state.fade(self);
         // Step 1.
         let (_, next) = state.next.first().copied()?;
         let (_, waiting) = state.change(self, next, |line| {
@@ -172,12 +173,15 @@ impl State {
 
     fn hand(&mut self, queue: &Arc<Queue>, holder: Holder) -> Turn {
         self.in_hand += 1;
-        self.served.add(holder);
-        let (since, served) = (self.event(), self.served.count(holder));
+        let since = self.event();
+        let mark = self.lines.get(&holder).map(|line| line.rank.mark);
+        let mark = mark.unwrap_or_else(|| self.served.mark(holder));
+        let mark = self.served.count(holder, mark);
         self.change(queue, holder, |line| {
+            let in_hand = line.rank.in_hand + 1;
             line.rank = Rank {
-                in_hand: line.rank.in_hand + 1,
-                served,
+                in_hand,
+                mark,
                 since,
             };
         });
@@ -197,7 +201,7 @@ impl State {
         let line = self.lines.entry(holder).or_insert_with(|| Line {
             rank: Rank {
                 in_hand: 0,
-                served: self.served.count(holder),
+                mark: self.served.mark(holder),
                 since: self.events,
             },
             waiting: BTreeMap::new(),
@@ -212,19 +216,6 @@ impl State {
             self.lines.remove(&holder);
         }
         changed
-    }
-
-    /// Forgets some of what was served a while ago.
-    fn fade(&mut self, queue: &Queue) {
-        if !self.served.fade() {
-            return;
-        }
-        for (holder, line) in &mut self.lines {
-            line.rank.served = self.served.count(*holder);
-        }
-        let next = self.lines.iter();
-        let next = next.filter(|(holder, line)| line.is_next(queue.share(**holder)));
-        self.next = next.map(|(holder, line)| (line.rank, *holder)).collect();
     }
 }
 
@@ -338,21 +329,28 @@ mod tests {
         assert!(is_served(&mut now_and_then).is_some());
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn nobody_stands_behind_others_for_what_was_a_while_ago() {
+    /// What somebody had when nobody else asked is no reason to have them wait for all others.
+    #[test]
+    fn who_has_had_much_waits_for_a_few_turns_of_each_who_comes_then() {
         let turns = Turns::new(1, &Arc::default());
-        for _ in 0..8 {
+        for _ in 0..10_000 {
             drop(taken(&turns, team(1), 1));
         }
-        let turn = taken(&turns, team(2), 1);
-        let mut first = waiting(&turns, team(1));
-        for _ in 0..5 {
-            tokio::time::advance(Duration::from_secs(10)).await;
-            turns.0.state().fade(&turns.0);
+        let mut turn = taken(&turns, team(2), 1).pop();
+        let mut much = waiting(&turns, team(1));
+        let mut others: Vec<_> = (2..22).map(|it| waiting(&turns, team(it))).collect();
+        let mut before = 0;
+        drop(turn.take());
+        while is_served(&mut much).is_none() {
+            before += 1;
+            assert!(before < 20 * 20, "all others are served again and again");
+            let mut served = others.iter_mut().zip(2..).filter_map(|(other, number)| {
+                let turn = is_served(other)?;
+                *other = waiting(&turns, team(number));
+                Some(turn)
+            });
+            drop(served.next());
         }
-        let _late = waiting(&turns, team(4));
-        drop(turn);
-        assert!(is_served(&mut first).is_some());
     }
 
     #[test]
