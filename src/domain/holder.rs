@@ -21,6 +21,8 @@ pub enum Holder {
     Exchanges,
     /// All whose credentials are looked up, and were not found good in the last minutes.
     Strangers,
+    /// All who sign in, or follow a link of a letter: who they are is known afterwards.
+    Visitors,
     /// Several whose changes share a transaction.
     Groups,
     /// Several whose lookups are made together.
@@ -52,7 +54,10 @@ impl Holder {
 
     /// Whether it is somebody whom a credential has proven, or the service itself.
     pub fn is_known(self) -> bool {
-        !matches!(self, Holder::Address(_) | Holder::Strangers)
+        !matches!(
+            self,
+            Holder::Address(_) | Holder::Strangers | Holder::Visitors
+        )
     }
 
     /// Whether it is one team, or one user: neither several nor the service itself.

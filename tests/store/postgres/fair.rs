@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use invoicing::app::App;
+use invoicing::app::sign_in::SignIn;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::audit::Actor;
@@ -17,6 +18,7 @@ use invoicing::store::open;
 use test_support::postgres::{Locked, ask};
 use tokio::task::JoinHandle;
 
+use super::people::support::browser;
 use super::relay::migrated;
 use super::signed_in::join;
 use super::support::{live_key, plain};
@@ -226,6 +228,14 @@ async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connect
     let id = trial.product;
     let begun = Instant::now();
     trial.app.get_product(&trial.team, id).await.unwrap();
+    // Nor does anybody who signs in wait behind them.
+    let wrong = SignIn {
+        email: "ada@example.com".into(),
+        password: Secret::from_text("wrong"),
+        browser: browser("192.0.2.1"),
+    };
+    let wrong = trial.app.sign_in(wrong).await.map(drop);
+    assert!(matches!(wrong, Err(Error::WrongPassword)), "{wrong:?}");
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
     // Once what was read of it a moment ago is too old.
     let mut looked_up = Vec::new();
