@@ -4,11 +4,11 @@ use super::App;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
-use crate::domain::id::{TeamId, UserId};
+use crate::domain::id::{BrowserSessionId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::member::{ListedMember, Member, Role};
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, audit, invitation, member, team, user};
+use crate::store::{Batch, Sql, audit, browser_session, invitation, member, team, user};
 
 use super::browser_session::require_person;
 use super::team::require_team;
@@ -115,6 +115,30 @@ impl App {
                 sql.run(require_member(team_id, user_id)).await
             })
             .await
+    }
+
+    /// Refuses somebody who is signed in no longer, or who reads what a team has and is no member of it any more.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`] and [`Error::NotAMember`]; what the store answers.
+    pub async fn require_reader(
+        &self,
+        user_id: UserId,
+        session_id: BrowserSessionId,
+        team_id: Option<TeamId>,
+    ) -> Result<(), Error> {
+        let find = async move |sql: Sql<'_>| {
+            let member = team_id.map(|team_id| require_member(team_id, user_id));
+            let (session, _) = sql
+                .run((browser_session::find_id(session_id), member))
+                .await?;
+            Ok(session)
+        };
+        let session = self.store.read(user_id, find).await?;
+        let session = session.filter(|it| it.user_id == user_id);
+        session
+            .ok_or(Error::InvalidToken)?
+            .require_alive(self.now())
     }
 }
 

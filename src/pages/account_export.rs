@@ -10,6 +10,7 @@ use openapi_dropshot_runtime::Rejection;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::download::Reader;
 use super::failure::Failure;
 use super::route::{Answer, NoVariables, Route};
 use super::site::Site;
@@ -56,12 +57,14 @@ async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
 
 /// All that is stored about somebody, told on a task of its own while it is sent.
 struct Export {
+    reader: Reader,
     pieces: mpsc::Receiver<String>,
     telling: JoinHandle<Result<(), Error>>,
 }
 
 impl Export {
     fn begin(visit: &Arc<Visit>) -> Result<Export, Failure> {
+        let reader = Reader::of(visit, None)?;
         let user_id = visit.user_id()?;
         let turn = visit.site.download(user_id);
         let mut turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
@@ -72,13 +75,21 @@ impl Export {
             turn.is_done();
             Ok(())
         });
-        Ok(Export { pieces, telling })
+        Ok(Export {
+            reader,
+            pieces,
+            telling,
+        })
     }
 
     /// What comes next; none at the end.
     async fn piece(&mut self) -> Result<Option<Bytes>, Error> {
         match self.pieces.recv().await {
-            Some(piece) => Ok(Some(piece.into())),
+            Some(piece) => {
+                // It was made before this is asked.
+                self.reader.require().await?;
+                Ok(Some(piece.into()))
+            }
             None => {
                 (&mut self.telling).await.map_err(Error::internal)??;
                 Ok(None)

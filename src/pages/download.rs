@@ -1,5 +1,8 @@
 //! Files in CSV that are made while they are sent, so that the largest takes the memory of some lines: the next ones are read
 //! when the browser has taken those before. A user has one such file on the way at a time.
+//!
+//! A browser may take its time. So with each piece it is asked whether its user may still read it ([`Reader`]), after it was
+//! made: nothing that is written once they may not reaches them.
 
 use std::sync::Arc;
 
@@ -16,12 +19,51 @@ use crate::admin::Shortage::Turns;
 use crate::app::App;
 use crate::domain::Error;
 use crate::domain::csv_file::Writer;
-use crate::domain::id::TeamId;
+use crate::domain::id::{BrowserSessionId, TeamId, UserId};
 use crate::http::Error::Overloaded;
 use crate::http::{BrokenOff, RequestContext, Rest, problem};
 
 /// The least bytes of a piece, but for the last: of smaller ones, the server could not tell that a peer takes none.
 pub(super) const PIECE: usize = 128 * 1024;
+
+/// Whoever reads what is sent piece by piece.
+pub(super) struct Reader {
+    app: Arc<App>,
+    user_id: UserId,
+    session_id: BrowserSessionId,
+    /// Whose it is, unless it is their own.
+    team_id: Option<TeamId>,
+}
+
+impl Reader {
+    /// Whoever is signed in.
+    ///
+    /// # Errors
+    /// When nobody is.
+    pub(super) fn of(visit: &Visit, team_id: Option<TeamId>) -> Result<Reader, Failure> {
+        let in_browser = visit.signed_in()?;
+        Ok(Reader {
+            app: Arc::clone(visit.app()),
+            user_id: in_browser.user.id,
+            session_id: in_browser.session.id,
+            team_id,
+        })
+    }
+
+    /// Refuses them when they may read it no longer.
+    ///
+    /// # Errors
+    /// As of [`App::require_reader`].
+    pub(super) async fn require(&self) -> Result<(), Error> {
+        let Reader {
+            app,
+            user_id,
+            session_id,
+            team_id,
+        } = self;
+        app.require_reader(*user_id, *session_id, *team_id).await
+    }
+}
 
 /// Where the lines of a file come from.
 pub(super) trait Lines: Send + 'static {
@@ -46,7 +88,7 @@ pub(super) async fn download(
     let turn = visit.site.download(visit.user_id()?);
     let mut download = Download {
         context: Arc::clone(&visit.context),
-        app: Arc::clone(visit.app()),
+        reader: Reader::of(visit, Some(team_id))?,
         team_id,
         lines,
         goes_on: true,
@@ -67,7 +109,7 @@ pub(super) async fn download(
 /// A download that is under way.
 struct Download<L> {
     context: Arc<RequestContext>,
-    app: Arc<App>,
+    reader: Reader,
     team_id: TeamId,
     lines: L,
     goes_on: bool,
@@ -80,7 +122,7 @@ impl<L: Lines> Download<L> {
     /// Nothing waits between the first piece and its being counted for whoever takes it: a hundred who begin at once hold none
     /// that is not.
     async fn piece(&mut self) -> Result<Bytes, Error> {
-        let _turn = self.app.next_part(self.team_id.into()).await?;
+        let _turn = self.reader.app.next_part(self.team_id.into()).await?;
         let mut piece = Vec::new();
         while self.goes_on && piece.len() < PIECE {
             let mut file = Writer::new(piece);
@@ -88,6 +130,7 @@ impl<L: Lines> Download<L> {
             piece = file.into_inner().map_err(Error::internal)?;
         }
         piece.shrink_to_fit();
+        self.reader.require().await?;
         if !self.goes_on {
             self.turn.is_done();
         }

@@ -58,6 +58,18 @@ pub fn find(digest: &Digest) -> impl Batch<Out = Option<InBrowser>> {
     })
 }
 
+/// The session of that id, if its user is active.
+pub fn find_id(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM browser_session WHERE id = $1 AND ",
+        OF_ACTIVE
+    )
+    .with(values![id])
+    .first(row::read)
+}
+
 /// The session of that id, if its user is active, which nobody ends before the end of the transaction.
 pub fn hold(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
     sql!(

@@ -7,16 +7,13 @@
 use std::time::{Duration, Instant};
 
 use test_support::caller::Request;
-use test_support::deployment::Skip;
 use test_support::given;
-use test_support::service::Service;
-use uuid::Uuid;
 
-use crate::attack::{Connection, Target, answers};
-use crate::people::{ORIGIN, Piled, form, has_done, pile_up, signed_in, signed_in_as};
+use crate::attack::{self, Connection, Target, answers};
+use crate::people::{ORIGIN, form, has_done};
 use crate::process::Process;
 use crate::scale::sized;
-use crate::{BINARY, attack};
+use crate::somebody::Somebody;
 
 /// Of each kind there are some from the beginning, more than a page shows.
 const FEW: u32 = 1_000;
@@ -30,179 +27,7 @@ const TOLD: u32 = 10_000;
 /// How much more memory the server may take for that, in MiB: of what is told, some pieces, and what the allocator keeps.
 const TOLD_MIB: f64 = 24.0;
 
-/// Somebody who is signed in, and the owner of a team.
-struct Somebody {
-    service: Service,
-    user: Uuid,
-    team: Uuid,
-    cookie: String,
-}
-
 impl Somebody {
-    async fn new() -> Result<Somebody, Skip> {
-        let service = Service::own(BINARY, &[("INVOICING_ORIGIN", ORIGIN)])?;
-        let team = service.new_team()?.id;
-        let (user, cookie) = signed_in(&service).await?;
-        let id = user.to_string();
-        service.command(&[
-            "member", "add", "--team", &team, "--user", &id, "--role", "owner",
-        ])?;
-        let uri = "com.example.app:/signed-in";
-        service.command(&[
-            "oauth-client",
-            "create",
-            "--id",
-            "app",
-            "--name",
-            "App",
-            "--redirect-uri",
-            uri,
-        ])?;
-        Ok(Somebody {
-            team: team.parse().expect("an id"),
-            service,
-            user,
-            cookie,
-        })
-    }
-
-    /// Keys that have ended, by their time and by being revoked.
-    fn pile_up_keys(&self, count: u32) -> Result<(), Skip> {
-        let columns =
-            "api_key (id, team_id, digest, mode, scope, created_at, expires_at, revoked_at)";
-        let ids = [Piled::New, Piled::Id(&self.team), Piled::Digest];
-        for ends in ["2, NULL", "NULL, 2"] {
-            let rest = format!("'test', 'read-only', 1, {ends}");
-            pile_up(&self.service, columns, count / 2, &ids, &rest)?;
-        }
-        Ok(())
-    }
-
-    /// Products with as much text as there may be.
-    fn pile_up_large_products(&self, count: u32) -> Result<(), Skip> {
-        let columns = "product (id, team_id, mode, status, name, unit_price, currency, description, created_at, updated_at)";
-        let ids = [Piled::New, Piled::Id(&self.team)];
-        let description = "\u{1d11e}".repeat(2_000);
-        let rest = format!("'live', 'active', 'Lamp', '1', 'EUR', '{description}', 1, 1");
-        pile_up(&self.service, columns, count, &ids, &rest)
-    }
-
-    /// The cookie of one more member of the team.
-    async fn new_viewer(&self, number: u32) -> Result<String, Skip> {
-        let email = format!("viewer-{number}@example.com");
-        let (user, cookie) = signed_in_as(&self.service, &email).await?;
-        let (team, user) = (self.team.to_string(), user.to_string());
-        self.service.command(&[
-            "member", "add", "--team", &team, "--user", &user, "--role", "viewer",
-        ])?;
-        Ok(cookie)
-    }
-
-    /// Sign-ins before the time that the page of the account shows.
-    fn pile_up_sign_ins(&self, count: u32) -> Result<(), Skip> {
-        let columns = "audit_event (actor, id, action, created_at)";
-        let long_ago = now() - 100 * 86_400_000;
-        // The first id of that millisecond, and others behind it: those of a UUIDv7.
-        let id = match self.service.own_database()?.starts_with("sqlite:") {
-            true => format!("CAST(x'{long_ago:012x}' || randomblob(10) AS BLOB)"),
-            false => format!(
-                "('{}' || substr(gen_random_uuid()::text, 14))::uuid",
-                Uuid::from_u128(long_ago << 80).to_string().split_at(13).0
-            ),
-        };
-        let rest = format!("{id}, 'sign-in', {long_ago}");
-        pile_up(
-            &self.service,
-            columns,
-            count,
-            &[Piled::Id(&self.user)],
-            &rest,
-        )
-    }
-
-    /// Sessions of browsers that are alive.
-    fn pile_up_browsers(&self, count: u32) -> Result<(), Skip> {
-        let columns =
-            "browser_session (id, user_id, digest, created_at, signed_in_at, last_used_at)";
-        let ids = [Piled::New, Piled::Id(&self.user), Piled::Digest];
-        let now = now();
-        pile_up(
-            &self.service,
-            columns,
-            count,
-            &ids,
-            &format!("{now}, {now}, {now}"),
-        )
-    }
-
-    /// Sessions of apps that are alive.
-    fn pile_up_apps(&self, count: u32) -> Result<(), Skip> {
-        self.pile_up_sessions(count, "NULL")
-    }
-
-    /// Sessions of apps that ended a moment ago, which the background task has yet to delete.
-    fn pile_up_ended(&self, count: u32) -> Result<(), Skip> {
-        // Ahead by a minute, so that they are there for as long as this lasts.
-        self.pile_up_sessions(count, &(now() + 60_000).to_string())
-    }
-
-    fn pile_up_sessions(&self, count: u32, ended_at: &str) -> Result<(), Skip> {
-        let columns =
-            "session (id, user_id, client_id, created_at, last_used_at, expires_at, ended_at)";
-        let (ids, now) = ([Piled::New, Piled::Id(&self.user)], now());
-        let rest = format!("'app', {now}, {now}, {}, {ended_at}", now + 86_400_000);
-        pile_up(&self.service, columns, count, &ids, &rest)
-    }
-
-    /// Share links of the team, on items of which no two are the same.
-    fn pile_up_links(&self, count: u32) -> Result<(), Skip> {
-        let columns = "share_link (id, team_id, item_id, secret, created_by, item_type, audience, can_view, \
-             can_download, created_at, updated_at)";
-        let ids = [
-            Piled::New,
-            Piled::Id(&self.team),
-            Piled::New,
-            Piled::Text,
-            Piled::Id(&self.user),
-        ];
-        let rest = "'file', 'public', true, false, 1, 1";
-        pile_up(&self.service, columns, count, &ids, rest)
-    }
-
-    /// Codes that were used, each of which stays as long as the session that began by it.
-    fn pile_up_used_codes(&self, count: u32) -> Result<(), Skip> {
-        self.pile_up_apps(1)?;
-        let columns = "auth_code (digest, code_challenge, user_id, client_id, redirect_uri, expires_at, session_id)";
-        let ids = [Piled::Digest, Piled::Digest, Piled::Id(&self.user)];
-        let rest = "'app', 'com.example.app:/signed-in', 1, (SELECT id FROM session LIMIT 1)";
-        pile_up(&self.service, columns, count, &ids, rest)
-    }
-
-    async fn send(&self, request: Request, status: u16) -> Duration {
-        let begun = Instant::now();
-        let answer = self
-            .service
-            .caller
-            .send_unchecked(request.header("cookie", &self.cookie));
-        let answer = answer.await.expect("an answer comes");
-        assert_eq!(answer.status, status, "{answer:?}");
-        begun.elapsed()
-    }
-
-    /// How long it takes until their export is answered so; none when it is not within a few seconds.
-    async fn export_is(&self, status: u16) -> Option<Duration> {
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(5) {
-            let export = Request::new("GET", "/account/export").header("cookie", &self.cookie);
-            let answer = self.service.caller.send_unchecked(export).await;
-            if answer.expect("an answer comes").status == status {
-                return Some(begun.elapsed());
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        None
-    }
-
     /// The shortest of several times in which each page comes, and a key is made.
     async fn times(&self) -> Vec<(String, Duration)> {
         let keys = format!("/teams/{}/settings/integrations/api-keys", self.team);
@@ -223,12 +48,6 @@ impl Somebody {
         times.push(("a new key".to_owned(), shortest));
         times
     }
-}
-
-/// Milliseconds since 1970.
-fn now() -> u128 {
-    let now = std::time::UNIX_EPOCH.elapsed();
-    now.expect("it is later").as_millis()
 }
 
 #[tokio::test]
