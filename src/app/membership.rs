@@ -59,8 +59,7 @@ impl App {
                     return Ok(());
                 }
                 if own.is_some() && current == Role::Owner {
-                    let others = member::roles_of_others(team_id, user_id);
-                    if sql.run(others).await?.is_empty() {
+                    if !sql.run(member::has_others(team_id, user_id)).await? {
                         return Err(Member::only_member().into());
                     }
                     require_another_owner(sql, team_id, user_id).await?;
@@ -159,14 +158,15 @@ async fn require_another_owner(
     team_id: TeamId,
     user_id: UserId,
 ) -> Result<(), ScriptError> {
-    let (others, team) = sql
+    let (has_others, has_owner, team) = sql
         .run((
-            member::roles_of_others(team_id, user_id),
+            member::has_others(team_id, user_id),
+            member::has_another_owner(team_id, user_id),
             team::find(team_id),
         ))
         .await?;
     // Who is deactivated can do nothing for the team.
-    if others.is_empty() || others.contains(&(Role::Owner, true)) {
+    if !has_others || has_owner {
         return Ok(());
     }
     let team = team.ok_or_else(|| Team::missing(team_id))?;
@@ -184,8 +184,7 @@ pub(super) async fn leave(
     if role == Role::Owner {
         require_another_owner(sql, team_id, user_id).await?;
     }
-    let others = member::roles_of_others(team_id, user_id);
-    if !sql.run(others).await?.is_empty() {
+    if sql.run(member::has_others(team_id, user_id)).await? {
         return Ok(Vec::new());
     }
     let links = share_link::revoke_all(team_id, now);

@@ -30,15 +30,21 @@ pub fn set_role(team_id: TeamId, user_id: UserId, role: Role) -> impl Batch {
         .with(values![team_id, user_id, role])
 }
 
-/// What the others in a team are, without regard to who: each role that one of them has, once, with whether somebody is who
-/// is active, and once for those who are not.
-pub fn roles_of_others(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Vec<(Role, bool)>> {
+/// Whether there are others in a team.
+pub fn has_others(team_id: TeamId, user_id: UserId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM member WHERE team_id = $1 AND user_id <> $2 LIMIT 1")
+        .with(values![team_id, user_id])
+        .exists()
+}
+
+/// Whether one of them is an owner who is active.
+pub fn has_another_owner(team_id: TeamId, user_id: UserId) -> impl Batch<Out = bool> {
     sql!(
-        "SELECT DISTINCT role, deactivated_at IS NULL FROM member JOIN \"user\" ON \"user\".id = user_id \
-         WHERE team_id = $1 AND user_id <> $2"
+        "SELECT 1 FROM member JOIN \"user\" ON \"user\".id = user_id \
+         WHERE team_id = $1 AND user_id <> $2 AND role = 'owner' AND deactivated_at IS NULL LIMIT 1"
     )
     .with(values![team_id, user_id])
-    .all(|row| Ok((row.take()?, row.take()?)))
+    .exists()
 }
 
 /// The teams in which a user is an owner, and nobody else is one who is active, as they were made.
