@@ -161,11 +161,15 @@ fn sweep(parent: &Path) -> io::Result<()> {
 ///
 /// A backup is an ordinary file that has the name of one, and begins like one. What cannot be read is somebody else's. Those
 /// with a later name than `now` are of a clock that was wrong: they count as the oldest, or they would stay for ever, and take
-/// the place of all that are made from now on. (`made` may have been begun before others that are through.)
+/// the place of all that are made from now on. (`made` may have been begun before others that are through.) One process at a
+/// time does this, and counts `made` only if no other has removed it: two at once would remove each other's.
 ///
 /// # Errors
 /// Which one could not be removed, and what the system said; the others have been removed then.
 pub fn keep(made: &Path, count: usize, now: Timestamp) -> io::Result<Vec<PathBuf>> {
+    let lock = File::open(parent(made))?;
+    lock.lock()?;
+    let own = usize::from(made.exists());
     let last = parent(made).join(name(now, true)).max(made.to_owned());
     let mut others = Vec::new();
     for entry in std::fs::read_dir(parent(made))? {
@@ -181,7 +185,7 @@ pub fn keep(made: &Path, count: usize, now: Timestamp) -> io::Result<Vec<PathBuf
         }
     }
     others.sort_by(|a, b| (*a <= last, a).cmp(&(*b <= last, b)));
-    others.truncate((others.len() + 1).saturating_sub(count));
+    others.truncate((others.len() + own).saturating_sub(count));
     let mut failed = None;
     for path in &others {
         if let Err(error) = std::fs::remove_file(path) {
@@ -253,6 +257,23 @@ mod tests {
             std::fs::write(path, MANIFEST).unwrap();
         }
         assert_eq!(keep(&slow, 2, at(3)).unwrap(), [old]);
+    }
+
+    #[test]
+    fn of_two_that_are_through_at_once_one_stays() {
+        for _ in 0..50 {
+            let folder = TempDir::new().unwrap();
+            let both = [1, 2].map(|day| folder.path().join(name(at(day), false)));
+            for path in &both {
+                std::fs::write(path, MANIFEST).unwrap();
+            }
+            std::thread::scope(|scope| {
+                let all = both.each_ref();
+                let all = all.map(|path| scope.spawn(|| keep(path, 1, at(2)).unwrap()));
+                let removed: Vec<_> = all.into_iter().flat_map(|it| it.join().unwrap()).collect();
+                assert_eq!(removed.len(), 1, "{removed:?}");
+            });
+        }
     }
 
     #[test]
