@@ -26,6 +26,13 @@ impl App {
         }
     }
 
+    /// A new cookie for a session of this user. Whoever presents it is no stranger.
+    pub(super) fn new_cookie(&self, user_id: UserId) -> Secret {
+        let cookie = Secret::base64url();
+        self.known.note(&cookie.digest(), user_id.into());
+        cookie
+    }
+
     /// Who is behind it.
     ///
     /// # Errors

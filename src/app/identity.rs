@@ -171,7 +171,7 @@ impl App {
         claims: Claims,
     ) -> Result<Secret, Error> {
         let (user_id, session_id) = (in_browser.user.id, in_browser.session.id);
-        let (now, cookie) = (self.now(), Secret::base64url());
+        let (now, cookie) = (self.now(), self.new_cookie(user_id));
         let digest = cookie.digest();
         self.store
             .write(user_id, async move |sql| {

@@ -111,7 +111,7 @@ impl App {
         let challenge = (Purpose::Confirm, of_session(session_id));
         let proof = self.check(challenge, answer, Some(user_id), &browser.visitor);
         let proof = self.counts.passkey.refusing(proof.await)?;
-        let (now, cookie) = (self.now(), Secret::base64url());
+        let (now, cookie) = (self.now(), self.new_cookie(user_id));
         let digest = cookie.digest();
         let confirm = async move |sql: Sql<'_>| {
             sql.run(hold_user(user_id)).await?;

@@ -135,7 +135,7 @@ impl App {
         let checked = self.check_password(&known, &password, &browser).await?;
         let hash = known.hash.ok_or(Error::WrongPassword)?;
         let now = self.now();
-        let cookie = Secret::base64url();
+        let cookie = self.new_cookie(user_id);
         let (digest, session_id) = (cookie.digest(), in_browser.session.id);
         let confirm = async move |sql: Sql<'_>| {
             require_password(sql, user_id, &hash).await?;
@@ -236,7 +236,7 @@ impl App {
         browser: &Browser,
     ) -> (BeginSession, Secret) {
         let now = self.now();
-        let cookie = Secret::base64url();
+        let cookie = self.new_cookie(user_id);
         let session = BrowserSession {
             id: self.ids.next(now),
             user_id,

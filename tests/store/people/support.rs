@@ -25,16 +25,20 @@ pub fn browser(address: &str) -> Browser {
     }
 }
 
-pub async fn set_up(service: &Service, link: &Secret) -> Result<Cookies, Error> {
-    let set_up = SetUp {
+/// How Ada sets a service up.
+pub fn by_ada(link: &Secret) -> SetUp {
+    SetUp {
         link: link.clone(),
         name: "Ada".into(),
         email: EMAIL.into(),
         password: Secret::from_text(PASSWORD),
         team: "Acme".into(),
         browser: browser("192.0.2.1"),
-    };
-    service.app.set_up(set_up).await
+    }
+}
+
+pub async fn set_up(service: &Service, link: &Secret) -> Result<Cookies, Error> {
+    service.app.set_up(by_ada(link)).await
 }
 
 /// A service with Ada, and her first browser.

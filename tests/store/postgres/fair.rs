@@ -18,7 +18,7 @@ use invoicing::store::open;
 use test_support::postgres::{Locked, ask};
 use tokio::task::JoinHandle;
 
-use super::people::support::browser;
+use super::people::support::{browser, by_ada};
 use super::relay::migrated;
 use super::signed_in::join;
 use super::support::{live_key, plain};
@@ -222,6 +222,8 @@ async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connect
     let (_, known) = made.await.unwrap();
     let known = known.reveal().to_owned();
     trial.app.authenticate_api_key(&known).await.unwrap();
+    let link = trial.app.create_set_up_link().await.unwrap().secret;
+    let ada = trial.app.set_up(by_ada(&link)).await.unwrap();
     let keys = Locked::by(&trial.url, "LOCK TABLE api_key");
     let strangers: Vec<_> = (0..200).map(|_| trial.look_up(unknown_key())).collect();
     trial.waiting(2).await;
@@ -236,6 +238,9 @@ async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connect
     };
     let wrong = trial.app.sign_in(wrong).await.map(drop);
     assert!(matches!(wrong, Err(Error::WrongPassword)), "{wrong:?}");
+    // Nor does whoever has done so a moment ago.
+    let cookie = trial.app.presented_cookie(ada.session.reveal()).unwrap();
+    trial.app.look_up_cookie(cookie).await.unwrap();
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
     // Once what was read of it a moment ago is too old.
     let mut looked_up = Vec::new();
