@@ -250,14 +250,21 @@ impl App {
             session_id: session.id,
             visitor: browser.visitor.clone(),
         };
-        let replaced = browser.session.as_ref();
+        let replaced = browser.session.as_ref().map(|it| {
+            let person = Actor::Person(it.person(browser.visitor.clone()));
+            Replaced {
+                user_id: it.user.id,
+                id: it.session.id,
+                event: self.event(&person, Action::SignOut).to(it.session.id.0),
+            }
+        });
         let begin = BeginSession {
             digest: cookie.digest(),
             event: self
                 .event(&Actor::Person(person), Action::SignIn)
                 .to(session.id.0)
                 .by(way),
-            replaced: replaced.map(|it| (it.user.id, it.session.id)),
+            replaced,
             session,
         };
         (begin, cookie)
@@ -351,7 +358,15 @@ pub(super) struct BeginSession {
     session: BrowserSession,
     digest: Digest,
     event: AuditEvent,
-    replaced: Option<(UserId, BrowserSessionId)>,
+    replaced: Option<Replaced>,
+}
+
+/// The session that a browser has had until now.
+struct Replaced {
+    user_id: UserId,
+    id: BrowserSessionId,
+    /// That somebody else signs in there, which ends it.
+    event: AuditEvent,
 }
 
 impl BeginSession {
@@ -374,10 +389,13 @@ impl BeginSession {
     /// Every session of a browser begins here, whatever its user has proven it by; a deactivated user has none
     /// (`deactivation`, step 1).
     pub(super) async fn carry_out(&self, sql: Sql<'_>) -> Result<(), ScriptError> {
-        if let Some((user_id, id)) = self.replaced {
-            sql.run(browser_session::delete(user_id, id)).await?;
-        }
         let user_id = self.session.user_id;
+        if let Some(replaced) = &self.replaced {
+            let delete = browser_session::delete(replaced.user_id, replaced.id);
+            if sql.run(delete).await? > 0 && replaced.user_id != user_id {
+                sql.run(audit::insert(&replaced.event)).await?;
+            }
+        }
         let generation = user::hold_browser_generation(user_id);
         let (_, generation) = sql.run((require_active(user_id), generation)).await?;
         let generation = generation.ok_or_else(|| User::missing(user_id))?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use invoicing::app::sign_in::Browser;
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::catalog::Mode;
@@ -9,9 +10,10 @@ use invoicing::domain::id::UserId;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::Error;
+use invoicing::domain::secret::Secret;
 
 use super::super::support::Service;
-use super::support::{PASSWORD, person, with_ada};
+use super::support::{PASSWORD, browser, person, with_ada};
 
 #[tokio::test]
 async fn an_event_says_who_what_when_and_from_where() {
@@ -55,6 +57,31 @@ async fn an_event_says_who_what_when_and_from_where() {
     for kept in [secret.reveal(), PASSWORD, "ada@example.com", "Ada"] {
         assert!(!text.contains(kept), "{kept}: {text}");
     }
+}
+
+#[tokio::test]
+async fn who_signs_in_in_the_browser_of_another_signs_that_one_out() {
+    let (service, ada) = with_ada().await;
+    let app = &service.app;
+    let bo = user(&service, "bo").await;
+    let in_browser_of_ada = || Browser {
+        session: Some(ada.clone()),
+        ..browser("192.0.2.1")
+    };
+    let link = app.create_reset_link(bo).await.unwrap().secret;
+    let password = Secret::from_text(PASSWORD);
+    app.reset_password(&link, password, in_browser_of_ada()).await.unwrap();
+    let signed_out = async || {
+        let own = app.list_own_events(ada.user.id, Part::default()).await.unwrap();
+        let all = own.iter().filter(|it| it.action == Action::SignOut);
+        all.map(|it| it.subject).collect::<Vec<_>>()
+    };
+    assert_eq!(signed_out().await, [Some(ada.session.id.0)]);
+    // It has ended, and ends no second time.
+    let link = app.create_reset_link(bo).await.unwrap().secret;
+    let password = Secret::from_text("another harbour tulip nine");
+    app.reset_password(&link, password, in_browser_of_ada()).await.unwrap();
+    assert_eq!(signed_out().await.len(), 1);
 }
 
 #[tokio::test]
