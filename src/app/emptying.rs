@@ -7,8 +7,8 @@
 //!    have as much time as the step took: a command is another process than the server, and SQLite gives its lock to whoever
 //!    asks at the right moment.
 //! 3. A step locks the user or the team first: of two that are at it, as a command and a server, one comes after the other.
-//! 4. Whoever comes later, the same command or the background task of a server, goes on. The step that finds less than it
-//!    could take notes that nothing is left.
+//! 4. Whoever comes later, the same command for a team or the background task of a server, goes on. The step that finds less
+//!    than it could take notes that nothing is left.
 
 use std::time::Instant;
 

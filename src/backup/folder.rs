@@ -4,10 +4,11 @@
 //! file system. The folder goes with the process, except when that is killed: it is locked, and the next one takes away what
 //! is there and not locked.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use nix::fcntl::OFlag;
 use tempfile::{Builder, TempDir, TempPath};
@@ -29,6 +30,9 @@ const TIME: &str = "0000-00-00T000000.000Z";
 
 /// How many more times a folder is made, which another process has taken away before it was locked.
 const TRIES: usize = 10;
+
+/// How long others may look through a folder.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The name of a backup that was made then. Names are in the order of time.
 pub(super) fn name(made_at: Timestamp, encrypted: bool) -> String {
@@ -165,10 +169,10 @@ fn sweep(parent: &Path) -> io::Result<()> {
 /// time does this, and counts `made` only if no other has removed it: two at once would remove each other's.
 ///
 /// # Errors
-/// Which one could not be removed, and what the system said; the others have been removed then.
+/// Which one could not be removed, and what the system said; the others have been removed then. Where another process has locked
+/// the folder, nothing has.
 pub fn keep(made: &Path, count: usize, now: Timestamp) -> io::Result<Vec<PathBuf>> {
-    let lock = File::open(parent(made))?;
-    lock.lock()?;
+    let _lock = locked(parent(made))?;
     let own = usize::from(made.exists());
     let last = parent(made).join(name(now, true)).max(made.to_owned());
     let mut others = Vec::new();
@@ -196,6 +200,28 @@ pub fn keep(made: &Path, count: usize, now: Timestamp) -> io::Result<Vec<PathBuf
         }
     }
     failed.map_or(Ok(others), Err)
+}
+
+/// The folder, locked until this is dropped.
+///
+/// # Errors
+/// When another process has it for longer than it takes to look through a folder: whoever may read it may lock it, for ever.
+fn locked(folder: &Path) -> io::Result<File> {
+    let lock = File::open(folder)?;
+    let begun = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                std::thread::sleep(PATIENCE / 100);
+            }
+            Err(TryLockError::WouldBlock) => {
+                let why = format!("{}: another process has locked it", folder.display());
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
+            }
+        }
+    }
 }
 
 fn begins_like_one(path: &Path) -> io::Result<bool> {
@@ -274,6 +300,22 @@ mod tests {
                 assert_eq!(removed.len(), 1, "{removed:?}");
             });
         }
+    }
+
+    #[test]
+    fn a_folder_that_another_process_has_locked_is_left_as_it_is() {
+        let folder = TempDir::new().unwrap();
+        let [old, made] = [1, 2].map(|day| folder.path().join(name(at(day), false)));
+        for path in [&old, &made] {
+            std::fs::write(path, MANIFEST).unwrap();
+        }
+        let others = File::open(folder.path()).unwrap();
+        others.lock_shared().unwrap();
+        let refused = keep(&made, 1, at(2)).unwrap_err().to_string();
+        assert!(refused.contains("another process has locked"), "{refused}");
+        assert!(old.exists());
+        drop(others);
+        assert_eq!(keep(&made, 1, at(2)).unwrap(), [old]);
     }
 
     #[test]
