@@ -99,7 +99,7 @@ impl App {
             let find = (user::find_email(&email), password::find_email(&email));
             sql.run(find).await
         };
-        let (user, hash) = self.store.read(Holder::Visitors, find).await?;
+        let (user, hash) = self.store.read(Holder::SignIns, find).await?;
         let known = Known {
             account,
             user_id: user.as_ref().map(|it| it.id),
@@ -190,11 +190,8 @@ impl App {
             refused: RefusedSignIn::new(user_id, address, now),
         };
         let count = async move |sql: Sql<'_>| attempt.count(sql, now).await;
-        let counted_for = match holder.is_address() {
-            true => Holder::Visitors,
-            false => holder,
-        };
-        let checked = self.store.write(counted_for, count).await??;
+        // The place is held meanwhile, so this waits behind nothing that somebody else can make longer.
+        let checked = self.store.write(Holder::Attempts, count).await??;
         let password = normalized(typed.reveal());
         let verified = self.hashing.verify(place, password, known.hash.clone());
         match verified.await? {

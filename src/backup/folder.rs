@@ -4,11 +4,10 @@
 //! file system. The folder goes with the process, except when that is killed: it is locked, and the next one takes away what
 //! is there and not locked.
 
-use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use nix::fcntl::OFlag;
 use tempfile::{Builder, TempDir, TempPath};
@@ -30,9 +29,6 @@ const TIME: &str = "0000-00-00T000000.000Z";
 
 /// How many more times a folder is made, which another process has taken away before it was locked.
 const TRIES: usize = 10;
-
-/// How long others may look through a folder.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The name of a backup that was made then. Names are in the order of time.
 pub(super) fn name(made_at: Timestamp, encrypted: bool) -> String {
@@ -161,67 +157,40 @@ fn sweep(parent: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes all backups of a folder but `made` and the newest others, `count` in all. They come back, oldest first.
+/// Removes all backups of a folder but the newest `count`, after `made` has come. They come back, oldest first.
 ///
 /// A backup is an ordinary file that has the name of one, and begins like one. What cannot be read is somebody else's. Those
 /// with a later name than `now` are of a clock that was wrong: they count as the oldest, or they would stay for ever, and take
-/// the place of all that are made from now on. (`made` may have been begun before others that are through.) One process at a
-/// time does this, and counts `made` only if no other has removed it: two at once would remove each other's.
+/// the place of all that are made from now on. It is by their names alone that some stay, so that two processes that do this
+/// at once remove the same ones.
 ///
 /// # Errors
-/// Which one could not be removed, and what the system said; the others have been removed then. Where another process has locked
-/// the folder, nothing has.
+/// Which one could not be removed, and what the system said; the others have been removed then.
 pub fn keep(made: &Path, count: usize, now: Timestamp) -> io::Result<Vec<PathBuf>> {
-    let _lock = locked(parent(made))?;
-    let own = usize::from(made.exists());
     let last = parent(made).join(name(now, true)).max(made.to_owned());
-    let mut others = Vec::new();
+    let mut all = Vec::new();
     for entry in std::fs::read_dir(parent(made))? {
         let entry = entry?;
         let named = entry.file_name().to_str().is_some_and(is_name);
         let path = entry.path();
-        if named
-            && entry.file_type()?.is_file()
-            && path.file_name() != made.file_name()
-            && begins_like_one(&path).unwrap_or(false)
-        {
-            others.push(path);
+        let is_file = || entry.file_type().is_ok_and(|it| it.is_file());
+        if named && is_file() && begins_like_one(&path).unwrap_or(false) {
+            all.push(path);
         }
     }
-    others.sort_by(|a, b| (*a <= last, a).cmp(&(*b <= last, b)));
-    others.truncate((others.len() + own).saturating_sub(count));
+    all.sort_by(|a, b| (*a <= last, a).cmp(&(*b <= last, b)));
+    all.truncate(all.len().saturating_sub(count));
     let mut failed = None;
-    for path in &others {
-        if let Err(error) = std::fs::remove_file(path) {
-            failed = Some(io::Error::new(
-                error.kind(),
-                format!("{}: {error}", path.display()),
-            ));
+    for path in &all {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let why = format!("{}: {error}", path.display());
+                failed = Some(io::Error::new(error.kind(), why));
+            }
+            _ => {}
         }
     }
-    failed.map_or(Ok(others), Err)
-}
-
-/// The folder, locked until this is dropped.
-///
-/// # Errors
-/// When another process has it for longer than it takes to look through a folder: whoever may read it may lock it, for ever.
-fn locked(folder: &Path) -> io::Result<File> {
-    let lock = File::open(folder)?;
-    let begun = Instant::now();
-    loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(lock),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
-                std::thread::sleep(PATIENCE / 100);
-            }
-            Err(TryLockError::WouldBlock) => {
-                let why = format!("{}: another process has locked it", folder.display());
-                return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
-            }
-        }
-    }
+    failed.map_or(Ok(all), Err)
 }
 
 fn begins_like_one(path: &Path) -> io::Result<bool> {
@@ -295,27 +264,11 @@ mod tests {
             }
             std::thread::scope(|scope| {
                 let all = both.each_ref();
-                let all = all.map(|path| scope.spawn(|| keep(path, 1, at(2)).unwrap()));
-                let removed: Vec<_> = all.into_iter().flat_map(|it| it.join().unwrap()).collect();
-                assert_eq!(removed.len(), 1, "{removed:?}");
+                _ = all.map(|path| scope.spawn(|| keep(path, 1, at(2)).unwrap()));
             });
+            let [older, newer] = both.map(|path| path.exists());
+            assert!(!older && newer, "{older} {newer}");
         }
-    }
-
-    #[test]
-    fn a_folder_that_another_process_has_locked_is_left_as_it_is() {
-        let folder = TempDir::new().unwrap();
-        let [old, made] = [1, 2].map(|day| folder.path().join(name(at(day), false)));
-        for path in [&old, &made] {
-            std::fs::write(path, MANIFEST).unwrap();
-        }
-        let others = File::open(folder.path()).unwrap();
-        others.lock_shared().unwrap();
-        let refused = keep(&made, 1, at(2)).unwrap_err().to_string();
-        assert!(refused.contains("another process has locked"), "{refused}");
-        assert!(old.exists());
-        drop(others);
-        assert_eq!(keep(&made, 1, at(2)).unwrap(), [old]);
     }
 
     #[test]

@@ -21,8 +21,12 @@ pub enum Holder {
     Exchanges,
     /// All whose credentials are looked up, and were not found good in the last minutes.
     Strangers,
-    /// All who sign in, or follow a link of a letter: who they are is known afterwards.
+    /// All who sign in by a password: whose it is is known afterwards.
+    SignIns,
+    /// All who sign in otherwise, or follow a link of a letter: who they are is known afterwards.
     Visitors,
+    /// All whose passwords are about to be compared: as many as have a place for that, and wait for nobody else with it.
+    Attempts,
     /// Several whose changes share a transaction.
     Groups,
     /// Several whose lookups are made together.
@@ -56,13 +60,17 @@ impl Holder {
     pub fn is_known(self) -> bool {
         !matches!(
             self,
-            Holder::Address(_) | Holder::Strangers | Holder::Visitors
+            Holder::Address(_) | Holder::Strangers | Holder::SignIns | Holder::Visitors
         )
     }
 
-    /// Whether it is one team, or one user: neither several nor the service itself.
-    pub fn is_one(self) -> bool {
-        matches!(self, Holder::Team(_) | Holder::User(_))
+    /// Whether it stands for several whom the service serves together, or is the service itself. Strangers are not served for
+    /// being many.
+    pub fn is_several(self) -> bool {
+        !matches!(
+            self,
+            Holder::Team(_) | Holder::User(_) | Holder::Address(_) | Holder::Strangers
+        )
     }
 
     /// Whether it is an address, of which one person may have many.

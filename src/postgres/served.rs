@@ -4,17 +4,20 @@
 //! accounts that ask all the time stand in front of everybody who asks now and then. So whoever was served less goes first, as
 //! in start-time fair queueing:
 //!
-//! 1. Each holder has a mark, which a turn moves on by one. The least is served next.
+//! 1. Each holder has a mark, which a turn moves on: by [`STEP`], or by one for who stands for [several](Holder::is_several),
+//!    since each of these has a part of it. The least is served next.
 //! 2. Whoever begins to wait has the mark that it had, but is at most [`CREDIT`] behind the one that was served last. So those
 //!    who ask now and then go first, and those who come anew are before others for a few turns each, and then as all are.
-//! 3. Who stands for [several](Holder::is_one) is always that far behind: it would be after each of these.
 
 use std::collections::HashMap;
 
 use crate::domain::holder::Holder;
 
-/// As many turns somebody may be behind the others: those of two pages.
-const CREDIT: u64 = 16;
+/// By so much a turn moves a mark on.
+const STEP: u64 = 16;
+
+/// So far somebody may be behind the others: the turns of two pages.
+const CREDIT: u64 = 16 * STEP;
 
 /// As many marks are kept before those are forgotten that say nothing any more.
 const KEPT: usize = 1_000;
@@ -49,17 +52,15 @@ impl Served {
 
     /// Counts that one who has waited with this mark is served; says which it has then.
     pub(super) fn count(&mut self, holder: Holder, mark: u64) -> u64 {
-        if !holder.is_one() {
-            return self.mark(holder);
-        }
+        let next = mark + if holder.is_several() { 1 } else { STEP };
         self.last = self.last.max(mark);
-        self.marks.insert(holder, mark + 1);
+        self.marks.insert(holder, next);
         if self.marks.len() >= self.most {
             let least = self.last - CREDIT;
             self.marks.retain(|_, mark| *mark > least);
             self.most = KEPT.max(2 * self.marks.len());
         }
-        mark + 1
+        next
     }
 }
 
@@ -83,16 +84,22 @@ mod tests {
     fn who_comes_anew_is_a_few_turns_before_others_however_much_these_had() {
         let mut served = Served::default();
         serve(&mut served, team(1), 1_000);
-        assert_eq!(served.mark(team(1)) - served.mark(team(2)), CREDIT + 1);
-        serve(&mut served, team(2), CREDIT as usize + 1);
+        assert_eq!(served.mark(team(1)) - served.mark(team(2)), CREDIT + STEP);
+        serve(&mut served, team(2), (CREDIT / STEP) as usize + 1);
         assert_eq!(served.mark(team(1)), served.mark(team(2)));
     }
 
     #[test]
-    fn who_stands_for_several_is_never_behind() {
+    fn who_stands_for_several_has_a_turn_for_each_and_is_before_nobody_for_ever() {
         let mut served = Served::default();
-        serve(&mut served, Holder::Groups, 100);
-        assert_eq!(served.mark(Holder::Groups), served.mark(team(1)));
+        let mut turns = [0; 2];
+        for _ in 0..1_700 {
+            let both = [Holder::Groups, team(1)];
+            let next = usize::from(served.mark(both[1]) < served.mark(both[0]));
+            turns[next] += 1;
+            served.count(both[next], served.mark(both[next]));
+        }
+        assert_eq!(turns, [1_600, 100]);
     }
 
     #[test]

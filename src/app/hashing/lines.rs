@@ -37,7 +37,10 @@ pub(super) struct Lines {
     strangers: Arc<Semaphore>,
     known: Arc<Ranked>,
     looked_at: Seldom<Holder>,
+    /// Behind the first of all lines.
     room: Semaphore,
+    /// The same for those who are known, whom no stranger keeps out.
+    room_of_known: Semaphore,
     room_for_strangers: Arc<Semaphore>,
     /// As long as somebody stands in it.
     lines: WeakMap<Whose, Line>,
@@ -97,6 +100,7 @@ impl Lines {
             known: Ranked::new(places),
             looked_at: Seldom::new(COUNTED, FORGOTTEN),
             room: Semaphore::new(LINES),
+            room_of_known: Semaphore::new(LINES),
             room_for_strangers: Arc::new(Semaphore::new(LINES)),
             lines: WeakMap::default(),
         }
@@ -141,10 +145,16 @@ impl Lines {
                 // Of each network, one is in the line of its site, and needs no more room there.
                 let _rooms = match whose {
                     Whose::Site(_) => None,
-                    Whose::Holder(_) => Some((
-                        line.room.try_acquire().map_err(Error::unavailable)?,
-                        self.room.try_acquire().map_err(Error::unavailable)?,
-                    )),
+                    Whose::Holder(holder) => {
+                        let all = match holder.is_address() {
+                            true => &self.room,
+                            false => &self.room_of_known,
+                        };
+                        Some((
+                            line.room.try_acquire().map_err(Error::unavailable)?,
+                            all.try_acquire().map_err(Error::unavailable)?,
+                        ))
+                    }
                 };
                 acquire(&line.first, deadline).await?
             }
@@ -302,6 +312,12 @@ mod tests {
             let first = lines.first(network(0, 0)).await.unwrap();
             let told = lines.first(network(0, 0)).now_or_never().unwrap();
             assert!(matches!(told, Err(Error::Unavailable(_))));
+            // Nor does whoever is known need any that strangers have.
+            let known = Holder::User(Uuid::nil());
+            let first_known = lines.first(known).await.unwrap();
+            let mut second = Box::pin(lines.first(known));
+            assert!((&mut second).now_or_never().is_none());
+            drop((first_known, second));
             drop(taken);
             let mut next = Box::pin(lines.first(network(0, 0)));
             assert!((&mut next).now_or_never().is_none());
