@@ -60,7 +60,7 @@ impl App {
             );
             sql.run(both).await
         };
-        let holder = user_id.map_or(Holder::Visitors, Holder::from);
+        let holder = user_id.map_or(Holder::SignIns, Holder::from);
         let (client, redirect_uris) = self.store.read(holder, find).await?;
         Ok(parameters.rule(client.map(|client| OauthClient {
             redirect_uris,

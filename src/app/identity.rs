@@ -77,7 +77,7 @@ impl App {
     ) -> Result<Secret, Error> {
         let (wanted, on) = (claims.clone(), self.switched_on.clone());
         let find = async move |sql: Sql<'_>| find_user(sql, &wanted, &on).await;
-        let found = self.store.read(Holder::Visitors, find).await;
+        let found = self.store.read(Holder::SignIns, find).await;
         let (user_id, is_new) = self.counts.provider.refusing(found)?;
         let (mut begin, cookie) = self.new_browser_session(user_id, Way::Provider, &browser);
         begin.prove_at(claims.signed_in_at);
@@ -146,7 +146,7 @@ impl App {
         let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
         let digest = link.digest();
         self.store
-            .write(Holder::Visitors, async move |sql| {
+            .write(Holder::SignIns, async move |sql| {
                 // Whoever makes a user of this email at the same time is waited for, or waits.
                 if sql.run(user::insert(&made)).await? == 0 {
                     return Err(Error::LinkNotValid.into());

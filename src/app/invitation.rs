@@ -222,7 +222,7 @@ impl App {
                 _ => Err(Error::LinkNotValid.into()),
             }
         };
-        self.store.read(Holder::Visitors, find).await
+        self.store.read(Holder::Links, find).await
     }
 
     /// Makes a user by an invitation, and signs the browser in: step 4.
@@ -254,7 +254,7 @@ impl App {
         let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
         let digest = join.link.digest();
         self.store
-            .write(Holder::Visitors, async move |sql| {
+            .write(Holder::Links, async move |sql| {
                 // Whoever makes a user of this email at the same time is waited for, or waits.
                 if sql.run(user::insert(&made)).await? == 0 {
                     return Err(Error::LinkNotValid.into());

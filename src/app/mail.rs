@@ -89,7 +89,7 @@ impl App {
     async fn write_reset(&self, email: String) -> Result<Option<(UserId, Letter)>, Error> {
         let (_, letters) = self.mail()?;
         let find = async move |sql: Sql<'_>| sql.run(user::find_email(&email)).await;
-        let Some(user) = self.store.read(Holder::Visitors, find).await? else {
+        let Some(user) = self.store.read(Holder::SignIns, find).await? else {
             return Ok(None);
         };
         let (now, user_id) = (self.now(), user.id);
@@ -107,7 +107,7 @@ impl App {
             sql.run((counted, one_time_link::replace(&link))).await?;
             Ok(Some(user))
         };
-        match self.store.write(Holder::Visitors, keep).await {
+        match self.store.write(Holder::SignIns, keep).await {
             Ok(user) => Ok(user.map(|user| {
                 let url = issued.url(letters.origin);
                 (user_id, letters.reset(&user.email, &user.name, &url))

@@ -243,7 +243,7 @@ impl App {
         let credential_id = signed.credential_id();
         let find =
             async move |sql: Sql<'_>| sql.run(passkey::find_credential(&credential_id)).await;
-        let holder = owner.map_or(Holder::Visitors, Holder::from);
+        let holder = owner.map_or(Holder::SignIns, Holder::from);
         let passkey = self.store.read(holder, find).await?;
         let is_good =
             |it: &Passkey| it.rp_id == party.id() && owner.is_none_or(|owner| it.user_id == owner);
@@ -282,7 +282,7 @@ impl App {
             }
             Ok(())
         };
-        self.store.write(Holder::Visitors, tell).await?;
+        self.store.write(Holder::SignIns, tell).await?;
         Ok(Error::PasskeyRefused)
     }
 

@@ -69,7 +69,7 @@ impl App {
             let user = sql.run(user::find(user_id)).await?;
             Ok(user.ok_or(Error::LinkNotValid)?)
         };
-        self.store.read(Holder::Visitors, find).await
+        self.store.read(Holder::Links, find).await
     }
 
     /// Sets a password by a link. All sessions end, those of apps too, and codes that are not used yet.
@@ -93,7 +93,7 @@ impl App {
         let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &browser);
         let event = begin.event_of(Action::ResetPassword, self.ids.next(now));
         self.store
-            .write(Holder::Visitors, async move |sql| {
+            .write(Holder::Links, async move |sql| {
                 // First, as whoever else ends the sessions.
                 sql.run(user::lock(user_id)).await?;
                 let spent = one_time_link::spend(&digest, Purpose::Reset, now);

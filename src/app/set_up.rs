@@ -75,7 +75,7 @@ impl App {
                 false => Err(Error::LinkNotValid.into()),
             }
         };
-        self.store.read(Holder::Visitors, find).await
+        self.store.read(Holder::Links, find).await
     }
 
     /// Makes the first owner, as told [above](self), and signs the browser in.
@@ -111,7 +111,7 @@ impl App {
         let event = begin.event_of(Action::SetUp, self.ids.next(now));
         let digest = set_up.link.digest();
         self.store
-            .write(Holder::Visitors, async move |sql| {
+            .write(Holder::Links, async move |sql| {
                 sql.run(user::lock_all()).await?;
                 let spent = one_time_link::spend(&digest, Purpose::SetUp, now);
                 let spent = sql.run(spent).await?;

@@ -214,8 +214,10 @@ impl App {
             .write(user.id, async move |sql| {
                 sql.run(require_user(begin.session.user_id)).await?;
                 require_password(sql, begin.session.user_id, &hash).await?;
-                sql.run(checked.forget()).await?;
-                begin.carry_out(sql).await
+                // What is counted is locked last, and for no longer than it has to be: whoever tries this account elsewhere waits
+                // for it with a place for hashing in hand.
+                begin.carry_out(sql).await?;
+                sql.run(checked.forget()).await.map(drop)
             })
             .await?;
         self.counts.password.good.one();

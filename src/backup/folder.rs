@@ -180,17 +180,19 @@ pub fn keep(made: &Path, count: usize, now: Timestamp) -> io::Result<Vec<PathBuf
     }
     all.sort_by(|a, b| (*a <= last, a).cmp(&(*b <= last, b)));
     all.truncate(all.len().saturating_sub(count));
-    let mut failed = None;
-    for path in &all {
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+    let (mut removed, mut failed) = (Vec::new(), None);
+    for path in all {
+        match std::fs::remove_file(&path) {
+            Ok(()) => removed.push(path),
+            // Another process was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
                 let why = format!("{}: {error}", path.display());
                 failed = Some(io::Error::new(error.kind(), why));
             }
-            _ => {}
         }
     }
-    failed.map_or(Ok(all), Err)
+    failed.map_or(Ok(removed), Err)
 }
 
 fn begins_like_one(path: &Path) -> io::Result<bool> {

@@ -138,6 +138,9 @@ impl Create {
             None => output,
         };
         Ok(match removed {
+            Ok(_) if !made.path.exists() => {
+                output.with_note("as many newer ones have come meanwhile, so it was removed, too")
+            }
             Ok(_) => output,
             Err(error) => output.failing(format!(
                 "the backup was made, but older ones could not be removed: {error}"

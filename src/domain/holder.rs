@@ -21,11 +21,11 @@ pub enum Holder {
     Exchanges,
     /// All whose credentials are looked up, and were not found good in the last minutes.
     Strangers,
-    /// All who sign in by a password: whose it is is known afterwards.
+    /// All who are about to sign in: who they are is known afterwards.
     SignIns,
-    /// All who sign in otherwise, or follow a link of a letter: who they are is known afterwards.
-    Visitors,
-    /// All whose passwords are about to be compared: as many as have a place for that, and wait for nobody else with it.
+    /// All who follow a link of a letter.
+    Links,
+    /// All whose passwords are about to be compared. Each has a place for that meanwhile, so there are a few at most.
     Attempts,
     /// Several whose changes share a transaction.
     Groups,
@@ -58,18 +58,20 @@ impl Holder {
 
     /// Whether it is somebody whom a credential has proven, or the service itself.
     pub fn is_known(self) -> bool {
-        !matches!(
-            self,
-            Holder::Address(_) | Holder::Strangers | Holder::SignIns | Holder::Visitors
-        )
+        !matches!(self, Holder::Address(_) | Holder::Strangers)
     }
 
-    /// Whether it stands for several whom the service serves together, or is the service itself. Strangers are not served for
-    /// being many.
+    /// Whether it stands for several who are served together, or is the service itself. Those of whom nobody knows anything are
+    /// one, however many they are.
     pub fn is_several(self) -> bool {
-        !matches!(
+        matches!(
             self,
-            Holder::Team(_) | Holder::User(_) | Holder::Address(_) | Holder::Strangers
+            Holder::Exchanges
+                | Holder::Attempts
+                | Holder::Groups
+                | Holder::Lookups
+                | Holder::Credentials
+                | Holder::Service
         )
     }
 

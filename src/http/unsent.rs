@@ -10,7 +10,7 @@
 //! 3. Of a larger one hyper gets pieces, each a copy of its own, and no more than [`WINDOW`] bytes before it has let go of
 //!    others. The rest can be taken back. The last piece waits until all others have gone, so that an answer that
 //!    stands still is never one that hyper believes to be done with.
-//! 4. When nothing of it has gone for [`STALL_LIMIT`], the rest is given up: its memory is freed, and the stream or, in HTTP/1,
+//! 4. When no piece of it has gone for [`STALL_LIMIT`], the rest is given up: its memory is freed, and the stream or, in HTTP/1,
 //!    the connection ends when hyper asks for more. It does not ask for a stream with a window of zero, nor for an
 //!    answer that it has whole: those keep what hyper has, and count for it, until their peer ends the connection or a
 //!    proxy in front does.
@@ -46,7 +46,7 @@ const WINDOW: usize = 4 * PIECE;
 /// The most bytes of an answer that is sent in one piece.
 const WHOLE: usize = WINDOW;
 
-/// How long a peer may take nothing of an answer.
+/// How long a peer may take less than a [`PIECE`] of an answer.
 const STALL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The answers of a server that have not been sent.

@@ -119,8 +119,8 @@ struct Download<L> {
 impl<L: Lines> Download<L> {
     /// What comes next; empty at the end.
     ///
-    /// Nothing waits between the first piece and its being counted for whoever takes it: a hundred who begin at once hold none
-    /// that is not.
+    /// The turn is kept until the first piece is about to be counted for whoever takes it: of a hundred who begin at once, a few
+    /// hold one that is not.
     async fn piece(&mut self) -> Result<Bytes, Error> {
         let _turn = self.reader.app.next_part(self.team_id.into()).await?;
         let mut piece = Vec::new();

@@ -6,8 +6,9 @@
 //!
 //! 1. Each holder has a mark, which a turn moves on: by [`STEP`], or by one for who stands for [several](Holder::is_several),
 //!    since each of these has a part of it. The least is served next.
-//! 2. Whoever begins to wait has the mark that it had, but is at most [`CREDIT`] behind the one that was served last. So those
-//!    who ask now and then go first, and those who come anew are before others for a few turns each, and then as all are.
+//! 2. Whoever begins to wait, or is served, has the mark that it had, but is at most [`CREDIT`] behind the one that was served
+//!    last. So those who ask now and then go first, and those who come anew are before others for a few turns each, and then
+//!    as all are.
 
 use std::collections::HashMap;
 
@@ -52,6 +53,8 @@ impl Served {
 
     /// Counts that one who has waited with this mark is served; says which it has then.
     pub(super) fn count(&mut self, holder: Holder, mark: u64) -> u64 {
+        // It may have waited for long without being served, such as for a turn of its own to end.
+        let mark = mark.max(self.last - CREDIT);
         let next = mark + if holder.is_several() { 1 } else { STEP };
         self.last = self.last.max(mark);
         self.marks.insert(holder, next);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use invoicing::app::App;
-use invoicing::app::sign_in::SignIn;
+use invoicing::app::sign_in::{Browser, SignIn};
 use invoicing::domain::Error;
 use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::audit::Actor;
@@ -18,7 +18,7 @@ use invoicing::store::open;
 use test_support::postgres::{Locked, ask};
 use tokio::task::JoinHandle;
 
-use super::people::support::{browser, by_ada};
+use super::people::support::{browser, by_ada, person};
 use super::relay::migrated;
 use super::signed_in::join;
 use super::support::{live_key, plain};
@@ -191,6 +191,42 @@ async fn who_may_not_change_a_key_waits_for_no_lock_of_its_team() {
     let revoked = trial.app.revoke_api_key(&stranger, trial.team.id).await;
     assert!(matches!(revoked, Err(Error::NotAMember)), "{revoked:?}");
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+}
+
+/// The place for hashing is taken while an attempt is counted: nobody is to make that take long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wait_for() {
+    let trial = Trial::new(8).await;
+    let link = trial.app.create_set_up_link().await.unwrap().secret;
+    let ada = trial.app.set_up(by_ada(&link)).await.unwrap();
+    let cookie = trial.app.presented_cookie(ada.session.reveal()).unwrap();
+    let ada = trial.app.look_up_cookie(cookie).await.unwrap();
+    let user = ada.user.id.0;
+    let lock = format!("UPDATE \"user\" SET name = name WHERE id = '{user}'");
+    let locked = Locked::by(&trial.url, &lock);
+    let changes: Vec<_> = (0..20)
+        .map(|number| {
+            let (app, ada) = (Arc::clone(&trial.app), person(&ada));
+            tokio::spawn(async move { app.change_name(ada, &format!("Ada {number}")).await })
+        })
+        .collect();
+    trial.waiting(6).await;
+    let begun = Instant::now();
+    let wrong = SignIn {
+        email: "nobody@example.com".into(),
+        password: Secret::from_text("wrong"),
+        browser: Browser {
+            session: Some(ada),
+            ..browser("192.0.2.1")
+        },
+    };
+    let wrong = trial.app.sign_in(wrong).await.map(drop);
+    assert!(matches!(wrong, Err(Error::WrongPassword)), "{wrong:?}");
+    assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+    drop(locked);
+    for change in join_all(changes).await {
+        change.unwrap().unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
