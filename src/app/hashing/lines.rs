@@ -37,7 +37,7 @@ pub(super) struct Lines {
     strangers: Arc<Semaphore>,
     known: Arc<Ranked>,
     looked_at: Seldom<Holder>,
-    /// Behind the first of all lines.
+    /// For strangers behind the first of their line.
     room: Semaphore,
     /// The same for those who are known, whom no stranger keeps out.
     room_of_known: Semaphore,
