@@ -152,21 +152,20 @@ async fn require_may_remove(
     }
 }
 
-/// Step 3, for an owner who is about to be one no longer.
+/// Step 3, for an owner who is about to be one no longer, and is not alone in the team.
 async fn require_another_owner(
     sql: Sql<'_>,
     team_id: TeamId,
     user_id: UserId,
 ) -> Result<(), ScriptError> {
-    let (has_others, has_owner, team) = sql
+    let (has_owner, team) = sql
         .run((
-            member::has_others(team_id, user_id),
             member::has_another_owner(team_id, user_id),
             team::find(team_id),
         ))
         .await?;
     // Who is deactivated can do nothing for the team.
-    if !has_others || has_owner {
+    if has_owner {
         return Ok(());
     }
     let team = team.ok_or_else(|| Team::missing(team_id))?;
@@ -181,10 +180,10 @@ pub(super) async fn leave(
     role: Role,
     now: Timestamp,
 ) -> Result<Vec<ApiKeyId>, ScriptError> {
-    if role == Role::Owner {
-        require_another_owner(sql, team_id, user_id).await?;
-    }
     if sql.run(member::has_others(team_id, user_id)).await? {
+        if role == Role::Owner {
+            require_another_owner(sql, team_id, user_id).await?;
+        }
         return Ok(Vec::new());
     }
     let links = share_link::revoke_all(team_id, now);

@@ -18,7 +18,8 @@ use std::collections::HashMap;
 use tokio::task::spawn_blocking;
 
 use super::App;
-use super::member::{hold_role, require_role};
+use super::author::Change;
+use super::member::require_role;
 use super::membership::lock_team;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
@@ -104,14 +105,17 @@ impl App {
     /// is the file that the plan was made of.
     ///
     /// # Errors
-    /// [`Error::NotAMember`], [`Error::RoleInsufficient`]; what the store answers.
+    /// [`Error::NotAMember`], [`Error::RoleInsufficient`]; [`Error::InvalidToken`] when the person is not signed in any more;
+    /// what the store answers.
     pub async fn keep_import_plan(
         &self,
-        user_id: UserId,
+        person: &Person,
         plan: &ImportPlan,
         csv: Vec<u8>,
     ) -> Result<ProductImportId, Error> {
         let catalog = plan.catalog;
+        let user_id = person.user_id;
+        let change = self.change_by(person, catalog);
         let now = self.now();
         let kept = KeptImport {
             id: self.ids.next(now),
@@ -122,8 +126,7 @@ impl App {
         self.store
             .write(catalog, async move |sql| {
                 let keep = product_import::keep(catalog, user_id, &kept);
-                let role = hold_role(catalog.team_id, user_id, Role::may_write);
-                sql.run((role, keep)).await?;
+                sql.run((change.require_author(), keep)).await?;
                 Ok(kept.id)
             })
             .await
@@ -162,8 +165,7 @@ impl App {
     ) -> Result<Counts, Error> {
         let user_id = person.user_id;
         let (lines, rests_on) = self.find_kept(user_id, catalog, id).await?;
-        let right = Right::Member(user_id, person.session_id);
-        let change = self.change(Author { catalog, right });
+        let change = self.change_by(&person, catalog);
         let mut import = self.import_of(&Actor::Person(person), catalog, lines, rests_on);
         import.event = import.event.to(id.0);
         let done = self.store.write(catalog, async move |sql| {
@@ -212,6 +214,11 @@ impl App {
         // It was read before it was kept.
         let lines = lines.map_err(Error::internal)?.map_err(Error::internal)?;
         Ok((lines, kept.rests_on))
+    }
+
+    fn change_by(&self, person: &Person, catalog: Catalog) -> Change {
+        let right = Right::Member(person.user_id, person.session_id);
+        self.change(Author { catalog, right })
     }
 
     fn import(&self, by: &Actor, plan: &ImportPlan) -> Import {

@@ -4,21 +4,20 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dropshot::ApiDescriptionRegisterError;
-use futures::stream;
 use http::header::{self, HeaderValue};
 use openapi_dropshot_runtime::Rejection;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::download::Reader;
+use super::download::{Pieces, Reader, rest_of};
 use super::failure::Failure;
 use super::route::{Answer, NoVariables, Route};
 use super::site::Site;
 use super::visit::Visit;
 use crate::admin::Shortage::Turns;
 use crate::domain::Error;
+use crate::http::Api;
 use crate::http::Error::Overloaded;
-use crate::http::{Api, BrokenOff, Rest, problem};
 
 /// Adds the pages.
 ///
@@ -33,25 +32,14 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let mut export = Export::begin(&visit)?;
     // Whoever cannot be told of at all gets an answer that says so.
-    let first = export.piece().await?.unwrap_or_default();
+    let first = export.next().await?.unwrap_or_default();
     let mut answer = http::Response::new(first);
     let headers = answer.headers_mut();
     let json = HeaderValue::from_static("application/json");
     headers.insert(header::CONTENT_TYPE, json);
     let file = HeaderValue::from_static("attachment; filename=\"account.json\"");
     headers.insert(header::CONTENT_DISPOSITION, file);
-    let context = Arc::clone(&visit.context);
-    let pieces = stream::try_unfold((export, context), async |(mut export, context)| {
-        match export.piece().await {
-            Ok(piece) => Ok(piece.map(|piece| (piece, (export, context)))),
-            Err(error) => {
-                // It is written to the log there, as every failure is.
-                problem(&context, error.into());
-                Err(BrokenOff)
-            }
-        }
-    });
-    answer.extensions_mut().insert(Rest::new(pieces));
+    answer.extensions_mut().insert(rest_of(&visit, export));
     Ok(answer)
 }
 
@@ -81,9 +69,10 @@ impl Export {
             telling,
         })
     }
+}
 
-    /// What comes next; none at the end.
-    async fn piece(&mut self) -> Result<Option<Bytes>, Error> {
+impl Pieces for Export {
+    async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         match self.pieces.recv().await {
             Some(piece) => {
                 // It was made before this is asked.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::stream::{self, Stream};
+use futures::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, Response};
 use openapi_dropshot_runtime::Rejection;
@@ -21,7 +21,7 @@ use crate::domain::Error;
 use crate::domain::csv_file::Writer;
 use crate::domain::id::{BrowserSessionId, TeamId, UserId};
 use crate::http::Error::Overloaded;
-use crate::http::{BrokenOff, RequestContext, Rest, problem};
+use crate::http::{BrokenOff, Rest, problem};
 
 /// The least bytes of a piece, but for the last: of smaller ones, the server could not tell that a peer takes none.
 pub(super) const PIECE: usize = 128 * 1024;
@@ -65,6 +65,12 @@ impl Reader {
     }
 }
 
+/// What is made piece by piece, while it is sent.
+pub(super) trait Pieces: Send + 'static {
+    /// What comes next; none at the end.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Error>> + Send;
+}
+
 /// Where the lines of a file come from.
 pub(super) trait Lines: Send + 'static {
     /// Writes some more; says whether there may be others behind them. What SQLite reads for them takes some milliseconds of
@@ -87,7 +93,6 @@ pub(super) async fn download(
 ) -> Result<Response<Bytes>, Failure> {
     let turn = visit.site.download(visit.user_id()?);
     let mut download = Download {
-        context: Arc::clone(&visit.context),
         reader: Reader::of(visit, Some(team_id))?,
         team_id,
         lines,
@@ -100,15 +105,36 @@ pub(super) async fn download(
     headers.insert(CONTENT_TYPE, csv);
     headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static(file_name));
     if download.goes_on {
-        let rest = Rest::new(download.pieces());
-        answer.extensions_mut().insert(rest);
+        answer.extensions_mut().insert(rest_of(visit, download));
     }
     Ok(answer)
 }
 
+/// What comes behind the first piece of an answer.
+///
+/// Each is made on a task of its own. A peer that closes its window has nobody ask for the next one any more: whatever its
+/// making holds by then, a turn or a connection to the database, would stay with them.
+pub(super) fn rest_of(visit: &Visit, pieces: impl Pieces) -> Rest {
+    let state = (pieces, Arc::clone(&visit.context));
+    Rest::new(stream::try_unfold(state, async |(mut pieces, context)| {
+        let made = tokio::spawn(async move {
+            let piece = pieces.next().await;
+            piece.map(|piece| Some((piece?, pieces)))
+        });
+        let made = made.await.map_err(Error::internal);
+        match made.and_then(|made| made) {
+            Ok(made) => Ok(made.map(|(piece, pieces)| (piece, (pieces, context)))),
+            Err(error) => {
+                // It is written to the log there, as every failure is.
+                problem(&context, error.into());
+                Err(BrokenOff)
+            }
+        }
+    }))
+}
+
 /// A download that is under way.
 struct Download<L> {
-    context: Arc<RequestContext>,
     reader: Reader,
     team_id: TeamId,
     lines: L,
@@ -136,26 +162,11 @@ impl<L: Lines> Download<L> {
         }
         Ok(piece.into())
     }
+}
 
-    /// All that comes next.
-    fn pieces(self) -> impl Stream<Item = Result<Bytes, BrokenOff>> + Send + 'static {
-        stream::try_unfold(self, async |mut download| {
-            let context = Arc::clone(&download.context);
-            // A task of its own: a peer that closes its window has nobody ask for this any more, and would keep the turn.
-            let made = tokio::spawn(async move {
-                let piece = download.piece().await;
-                piece.map(|piece| (piece, download))
-            });
-            let made = made.await.map_err(Error::internal);
-            match made.and_then(|made| made) {
-                Ok((piece, _)) if piece.is_empty() => Ok(None),
-                Ok(made) => Ok(Some(made)),
-                Err(error) => {
-                    // It is written to the log there, as every failure is.
-                    problem(&context, error.into());
-                    Err(BrokenOff)
-                }
-            }
-        })
+impl<L: Lines> Pieces for Download<L> {
+    async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let piece = self.piece().await?;
+        Ok(Some(piece).filter(|it| !it.is_empty()))
     }
 }

@@ -134,11 +134,7 @@ impl Visit {
 
     /// A parameter of the query; the first one of that name, of the first [`PARAMETERS`].
     pub(super) fn query(&self, name: &str) -> Option<String> {
-        let query = self.context.request.uri().query().unwrap_or_default();
-        let mut pairs = form_urlencoded::parse(query.as_bytes()).take(PARAMETERS);
-        pairs
-            .find(|(it, _)| it == name)
-            .map(|(_, value)| value.into_owned())
+        parameter(self.context.request.uri().query()?, name)
     }
 
     /// Waits for the turn of a team to have a long page made.
@@ -197,6 +193,18 @@ impl Visit {
         };
         format!("{page}{query}")
     }
+}
+
+fn parameter(query: &str, name: &str) -> Option<String> {
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    // However a name is written, a byte of it takes three at most. Longer ones are not decoded: a query may have 60 KB.
+    let may_be_it = |pair: &&str| pair.find('=').unwrap_or(pair.len()) <= 3 * name.len();
+    pairs
+        .take(PARAMETERS)
+        .filter(may_be_it)
+        .flat_map(|pair| form_urlencoded::parse(pair.as_bytes()))
+        .find(|(it, _)| it == name)
+        .map(|(_, value)| value.into_owned())
 }
 
 fn is_own_link(headers: &HeaderMap, origin: &str) -> bool {
@@ -297,6 +305,23 @@ mod tests {
                 headers.append(*name, value.parse().unwrap());
             }
             assert_eq!(is_own(&headers, origin), own, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_the_first_one_of_its_name_among_a_hundred() {
+        let others = "&".to_owned() + &"x=1&".repeat(99);
+        for (query, value) in [
+            ("a=1&id=2&id=3", Some("2")),
+            ("&&%69%64=%C3%BC+b%3D", Some("ü b=")),
+            ("id", Some("")),
+            ("id=", Some("")),
+            ("ID=1&idx=2&i=3&%69%64%78=4", None),
+            (&format!("{others}id=1"), Some("1")),
+            (&format!("{others}x=1&id=1"), None),
+            ("", None),
+        ] {
+            assert_eq!(parameter(query, "id").as_deref(), value, "{query}");
         }
     }
 

@@ -22,7 +22,7 @@ async fn a_kept_plan_is_good_once_and_for_its_user_team_and_mode_alone() {
     let colleague = join(app, catalog.team_id, "grace@example.com", Role::Owner).await;
     let csv = large(3, "1");
     let plan = plan(app, catalog, &csv).await;
-    let id = app.keep_import_plan(user, &plan, csv.into()).await.unwrap();
+    let id = app.keep_import_plan(&person, &plan, csv.into()).await.unwrap();
     let test = Catalog { mode: Mode::Test, ..catalog };
     for (somebody, catalog) in [(&colleague, catalog), (&person, test), (&stranger, elsewhere)] {
         let done = app.carry_out_kept_import(somebody.clone(), catalog, id).await;
@@ -53,12 +53,25 @@ async fn a_kept_plan_is_carried_out_by_nobody_who_has_signed_out() {
     let (catalog, person) = catalog(&service).await;
     let csv = large(3, "1");
     let plan = plan(app, catalog, &csv).await;
-    let id = app.keep_import_plan(person.user_id, &plan, csv.into()).await.unwrap();
+    let id = app.keep_import_plan(&person, &plan, csv.into()).await.unwrap();
     app.sign_out(person.clone()).await.unwrap();
     let done = app.carry_out_kept_import(person, catalog, id).await;
     assert!(matches!(done, Err(Error::InvalidToken)), "{done:?}");
     assert_eq!(all(app, catalog).await.len(), 0);
     assert_eq!(told(app, catalog.team_id, Action::ImportProducts).await, 0);
+}
+
+#[tokio::test]
+async fn a_plan_is_kept_for_nobody_who_has_signed_out_while_it_was_made() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let (catalog, person) = catalog(&service).await;
+    let csv = large(3, "1");
+    let plan = plan(app, catalog, &csv).await;
+    app.sign_out(person.clone()).await.unwrap();
+    let kept = app.keep_import_plan(&person, &plan, csv.into()).await;
+    assert!(matches!(kept, Err(Error::InvalidToken)), "{kept:?}");
+    assert_eq!(service.database().rows("product_import"), 0);
 }
 
 #[tokio::test]
@@ -69,7 +82,7 @@ async fn a_kept_plan_ends_after_an_hour_with_the_next_one_and_with_the_role() {
     let user = person.user_id;
     let csv = large(3, "1");
     let plan = plan(app, catalog, &csv).await;
-    let keep = async || app.keep_import_plan(user, &plan, csv.clone().into()).await.unwrap();
+    let keep = async || app.keep_import_plan(&person, &plan, csv.clone().into()).await.unwrap();
     let first = keep().await;
     let second = keep().await;
     let done = app.carry_out_kept_import(person.clone(), catalog, first).await;
@@ -102,7 +115,7 @@ async fn a_kept_plan_of_a_catalog_that_has_changed_is_refused() {
     let user = person.user_id;
     let csv = large(3, "1");
     let plan = plan(app, catalog, &csv).await;
-    let id = app.keep_import_plan(user, &plan, csv.into()).await.unwrap();
+    let id = app.keep_import_plan(&person, &plan, csv.into()).await.unwrap();
     assert_eq!(import(app, catalog, "sku,name,unitPrice,currency\nS-1,Mine,1,EUR\n").await.new, 1);
     let shown = app.get_kept_import(user, catalog, id).await;
     assert!(matches!(shown, Err(Error::CatalogChanged)), "{shown:?}");
@@ -119,16 +132,16 @@ async fn a_team_has_so_many_kept_plans_and_the_oldest_goes() {
     let (elsewhere, stranger) = self::catalog(&service).await;
     let csv = large(3, "1");
     let (plan, of_others) = (plan(app, catalog, &csv).await, self::plan(app, elsewhere, &csv).await);
-    app.keep_import_plan(stranger.user_id, &of_others, csv.clone().into()).await.unwrap();
-    let first = app.keep_import_plan(person.user_id, &plan, csv.clone().into()).await.unwrap();
+    app.keep_import_plan(&stranger, &of_others, csv.clone().into()).await.unwrap();
+    let first = app.keep_import_plan(&person, &plan, csv.clone().into()).await.unwrap();
     for number in 1..KEPT_FOR_TEAM {
         let email = format!("puppet-{number}@example.com");
         let puppet = join(app, catalog.team_id, &email, Role::Owner).await;
-        app.keep_import_plan(puppet.user_id, &plan, csv.clone().into()).await.unwrap();
+        app.keep_import_plan(&puppet, &plan, csv.clone().into()).await.unwrap();
     }
     app.get_kept_import(person.user_id, catalog, first).await.unwrap();
     let one_more = join(app, catalog.team_id, "one-more@example.com", Role::Owner).await;
-    app.keep_import_plan(one_more.user_id, &plan, csv.into()).await.unwrap();
+    app.keep_import_plan(&one_more, &plan, csv.into()).await.unwrap();
     let gone = app.get_kept_import(person.user_id, catalog, first).await;
     assert!(matches!(gone, Err(Error::ImportNotKept)), "{gone:?}");
     assert_eq!(service.database().rows("product_import"), 1 + i64::from(KEPT_FOR_TEAM));

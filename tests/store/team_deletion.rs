@@ -105,7 +105,7 @@ async fn whole_team(app: &App, name: &str) -> (TeamId, ApiKey) {
     let csv = "sku,name,unitPrice,currency\nP-1,One,1,EUR\n";
     let lines = Lines::read(csv.as_bytes()).unwrap();
     let plan = app.plan_import(key.catalog(), lines, &mut Seen::default()).await.unwrap();
-    app.keep_import_plan(owner.user_id, &plan, csv.into()).await.unwrap();
+    app.keep_import_plan(&owner, &plan, csv.into()).await.unwrap();
     (team, key)
 }
 

@@ -117,7 +117,7 @@ async fn plan_import(
     if file.is_empty() {
         return page(&visit, shelf, Some("Choose a file first.".to_owned()));
     }
-    let (app, user_id, catalog) = (visit.app(), shelf.member.user_id, shelf.member.catalog);
+    let (app, person, catalog) = (visit.app(), visit.person()?, shelf.member.catalog);
     let planned = import.work(async {
         let csv = file.clone();
         // Tens of milliseconds for the largest.
@@ -131,7 +131,7 @@ async fn plan_import(
         if plan.text_bytes > MOST_TEXT {
             return Ok(Err(TOO_MUCH_TEXT.to_owned()));
         }
-        let kept = app.keep_import_plan(user_id, &plan, file.to_vec());
+        let kept = app.keep_import_plan(&person, &plan, file.to_vec());
         kept.await.map(Ok)
     });
     let id = match planned.await? {

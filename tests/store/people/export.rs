@@ -69,7 +69,7 @@ async fn each_kind_of_what_is_stored_is_told_with_all_that_is_known_of_it() {
     let catalog = Catalog { team_id, mode: live };
     let csv = b"name,unitPrice,currency\nA,1,EUR\n";
     let plan = app.plan_import(catalog, Lines::read(csv).unwrap(), &mut Seen::default()).await;
-    app.keep_import_plan(bo.user_id, &plan.unwrap(), csv.to_vec()).await.unwrap();
+    app.keep_import_plan(&bo, &plan.unwrap(), csv.to_vec()).await.unwrap();
     app.invite(&Actor::Operator, other, "bo@example.com", Role::Viewer).await.unwrap();
     app.create_reset_link(bo.user_id).await.unwrap();
     app.ask_for_reset("bo@example.com").unwrap();

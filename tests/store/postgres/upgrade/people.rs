@@ -130,7 +130,7 @@ async fn keep_products(app: &App, team_id: TeamId, person: &Person) {
     let csv = "sku,name,unitPrice,currency\nP-1,One,1,EUR\n";
     let plan = plan(app, catalog, csv).await;
     let keep = async || {
-        app.keep_import_plan(person.user_id, &plan, csv.into())
+        app.keep_import_plan(person, &plan, csv.into())
             .await
             .unwrap()
     };
