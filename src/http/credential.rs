@@ -257,7 +257,7 @@ async fn admit<P>(
             let who = Box::new(who);
             return Err(Error::RateLimited { verdict, who });
         }
-        admitted.headers = rate_limit_headers(&verdict);
+        admitted.headers.extend(rate_limit_headers(&verdict));
     }
     if !context.context().unsent.has_room(holder) {
         let who = Box::new(who);

@@ -1,6 +1,5 @@
 //! The headers that tell a caller where it stands with its limit.
 
-use http::header::HeaderMap;
 use http::{HeaderName, HeaderValue};
 
 use crate::limit::Verdict;
@@ -12,12 +11,12 @@ pub(super) const RATE_LIMIT_HEADERS: [HeaderName; 2] = [
 ];
 
 /// The same with their values.
-pub(super) fn rate_limit_headers(verdict: &Verdict) -> HeaderMap {
+pub(super) fn rate_limit_headers(verdict: &Verdict) -> [(HeaderName, HeaderValue); 2] {
     // It has no control characters: names of ours, digits and punctuation.
     let value = |text: String| HeaderValue::try_from(text).expect("the text is a value");
     let [policy, state] = RATE_LIMIT_HEADERS;
-    let mut headers = HeaderMap::with_capacity(2);
-    headers.insert(policy, value(verdict.policy()));
-    headers.insert(state, value(verdict.state()));
-    headers
+    [
+        (policy, value(verdict.policy())),
+        (state, value(verdict.state())),
+    ]
 }

@@ -11,7 +11,6 @@ use dropshot::{
     ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError, Path, Query,
 };
 use futures::FutureExt;
-use http::header::HeaderMap;
 use http::{Extensions, Method, Response};
 use openapi_dropshot_runtime::{
     Admitted, METHODS, Rejection, check_path, header_value, method_not_allowed, without_body,
@@ -133,7 +132,7 @@ where
 {
     let start = Instant::now();
     check_path(path, context.request.uri().path())?;
-    let (mut headers, mut notes) = (HeaderMap::new(), Extensions::new());
+    let (mut headers, mut notes) = (Vec::new(), Extensions::new());
     let steps = async {
         let admitted = admit.await.map_err(Rejection::Error)?;
         (headers, notes) = (admitted.headers, admitted.notes);

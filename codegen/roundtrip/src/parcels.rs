@@ -26,7 +26,7 @@ impl ParcelsApi for Carrier {
         }
         let mut admitted = Admitted::new(());
         let name = openapi_dropshot_runtime::http::HeaderName::from_static("x-remaining");
-        admitted.headers.insert(name, header_value(7));
+        admitted.headers.push((name, header_value(7)));
         Ok(admitted)
     }
 

@@ -31,7 +31,7 @@ use dropshot::{
     ExtensionMode, RequestContext, ServerContext,
 };
 use futures::FutureExt;
-use http::header::{self, HeaderMap};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Extensions, Method, Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -49,7 +49,7 @@ pub struct Admitted<P> {
     /// What the credential proves.
     pub caller: P,
     /// Headers for whatever is answered, such as the state of a rate limit.
-    pub headers: HeaderMap,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Notes for the hook that is told of the answer, which finds them among its extensions.
     pub notes: Extensions,
 }
@@ -59,7 +59,7 @@ impl<P> Admitted<P> {
     pub fn new(caller: P) -> Admitted<P> {
         Admitted {
             caller,
-            headers: HeaderMap::new(),
+            headers: Vec::new(),
             notes: Extensions::new(),
         }
     }
@@ -141,7 +141,7 @@ where
     let start = Instant::now();
     check_path(operation.path, context.request.uri().path())
         .map_err(|error| Described::told(error, &context.request_id))?;
-    let (mut extra, mut notes) = (HeaderMap::new(), Extensions::new());
+    let (mut extra, mut notes) = (Vec::new(), Extensions::new());
     let outcome = {
         // Pinned where it is made: each move of it would copy a thousand bytes or two.
         let steps = pin!(async {
