@@ -16,6 +16,7 @@ pub mod domain;
 pub mod generated;
 pub mod http;
 mod limit;
+mod lines;
 pub mod log;
 pub mod mail;
 mod oidc;

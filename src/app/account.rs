@@ -148,6 +148,7 @@ impl App {
     async fn delete(&self, by: Actor, user_id: UserId) -> Result<(), Error> {
         let now = self.now();
         let deleted = self.event(&by, Action::DeleteAccount).to(user_id.0);
+        let removed = self.event(&by, Action::RemoveMember).to(user_id.0);
         let revoked = self.event(&by, Action::RevokeApiKey);
         let ids = Arc::clone(&self.ids);
         let actor = by.clone();
@@ -159,6 +160,10 @@ impl App {
             let teams = member::list_teams(user_id, Part::first(u32::MAX));
             let teams = sql.run(teams).await?;
             let mut keys = 0;
+            let told = |event: &AuditEvent| AuditEvent {
+                id: ids.next(now),
+                ..event.clone()
+            };
             for listed in teams {
                 let team_id = listed.member.team_id;
                 sql.run(lock_team(team_id)).await?;
@@ -173,10 +178,12 @@ impl App {
                     tell_revoked(sql, &event, &ids, &ended).await?;
                     keys += ended.len();
                     end_invitations(sql, team_id, user_id, None).await?;
+                    let removed = told(&removed).in_team(team_id);
+                    sql.run(audit::insert(&removed)).await?;
                 }
             }
             remove_user(sql, user_id, now).await?;
-            sql.run(audit::insert(&deleted)).await?;
+            sql.run(audit::insert(&told(&deleted))).await?;
             Ok(keys)
         });
         if keys.await? > 0 {

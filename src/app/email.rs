@@ -23,7 +23,7 @@ use crate::domain::user::{User, parse_email};
 use crate::mail::require_address;
 use crate::sql::ScriptError;
 use crate::store::{
-    Sql, audit, email_change as changes, invitation, one_time_link, password, user,
+    Sql, audit, email_change as changes, invitation, member, one_time_link, password, user,
 };
 
 impl App {
@@ -161,11 +161,16 @@ async fn set_email(
     email: &str,
     event: &AuditEvent,
 ) -> Result<User, ScriptError> {
-    sql.run(user::lock_all()).await?;
+    // Of the teams, so that none invites the new address meanwhile.
+    sql.run((member::lock_teams(user_id), user::lock_all()))
+        .await?;
     let (before, owner) = sql
         .run((user::find(user_id), user::find_email(email)))
         .await?;
     let before = before.ok_or_else(|| User::missing(user_id))?;
+    if before.email == email {
+        return Ok(before);
+    }
     if let Some(other) = owner.filter(|it| it.id != user_id) {
         // Only the command line learns whose it is.
         let other = event.actor.is_none().then_some(&other);

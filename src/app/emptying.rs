@@ -38,13 +38,15 @@ impl App {
                 .await
         };
         let (users, teams) = self.store.read(Holder::Service, find).await?;
+        // One that fails does not keep the others.
+        let mut emptied = Ok(());
         for id in users {
-            self.empty_user(id).await?;
+            emptied = emptied.and(self.empty_user(id).await);
         }
         for team in teams {
-            self.empty_team(team.id).await?;
+            emptied = emptied.and(self.empty_team(team.id).await);
         }
-        Ok(())
+        emptied
     }
 
     /// Takes away what is left of a removed user: sessions, refused sign-ins, and from where they did what the audit tells.

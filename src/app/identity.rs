@@ -19,7 +19,6 @@ use crate::domain::authentication_request::{
     AuthenticationRequest, AuthenticationRequests, Purpose,
 };
 use crate::domain::browser_session::InBrowser;
-use crate::domain::holder::Holder;
 use crate::domain::id::{IdentityId, UserId};
 use crate::domain::identity::{Claims, IDENTITIES_PER_USER, Identity};
 use crate::domain::input::typed_text;
@@ -77,7 +76,7 @@ impl App {
     ) -> Result<Secret, Error> {
         let (wanted, on) = (claims.clone(), self.switched_on.clone());
         let find = async move |sql: Sql<'_>| find_user(sql, &wanted, &on).await;
-        let found = self.store.read(Holder::SignIns, find).await;
+        let found = self.store.read(browser.looks_up_for(), find).await;
         let (user_id, is_new) = self.counts.provider.refusing(found)?;
         let (mut begin, cookie) = self.new_browser_session(user_id, Way::Provider, &browser);
         begin.prove_at(claims.signed_in_at);
@@ -123,7 +122,7 @@ impl App {
         if found.has_user {
             return Err(Error::LinkNotValid);
         }
-        let email = found.invitation.email;
+        let (email, team_id) = (found.invitation.email, found.invitation.team_id);
         if !claims.prove(&email) {
             return Err(Error::Refused(match claims.proven_email() {
                 Some(other) => format!("{email} is invited, and you signed in there as {other}"),
@@ -146,7 +145,7 @@ impl App {
         let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
         let digest = link.digest();
         self.store
-            .write(Holder::SignIns, async move |sql| {
+            .write(team_id, async move |sql| {
                 // Whoever makes a user of this email at the same time is waited for, or waits.
                 if sql.run(user::insert(&made)).await? == 0 {
                     return Err(Error::LinkNotValid.into());

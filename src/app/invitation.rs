@@ -254,7 +254,7 @@ impl App {
         let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
         let digest = join.link.digest();
         self.store
-            .write(Holder::Links, async move |sql| {
+            .write(team_id, async move |sql| {
                 // Whoever makes a user of this email at the same time is waited for, or waits.
                 if sql.run(user::insert(&made)).await? == 0 {
                     return Err(Error::LinkNotValid.into());
@@ -281,9 +281,15 @@ impl App {
         let (digest, now, user_id) = (link.digest(), self.now(), person.user_id);
         let event = self.event(&Actor::Person(person.clone()), Action::AcceptInvitation);
         let event = event.to(user_id.0);
-        let team_id = self.get_invitation(link).await?.invitation.team_id;
+        // Only who is invited waits for what else the team changes, and has it wait.
+        let invitation = self.get_invitation(link).await?.invitation;
+        let find = async move |sql: Sql<'_>| sql.run(user::find(user_id)).await;
+        let found = self.store.read(user_id, find).await?;
+        if !invitation.is_to(&found.ok_or(Error::InvalidToken)?) {
+            return Err(Error::LinkNotValid);
+        }
         self.store
-            .write(team_id, async move |sql| {
+            .write(invitation.team_id, async move |sql| {
                 sql.run((require_person(&person), require_user(user_id)))
                     .await?;
                 let found = sql.run(user::find(user_id)).await?;

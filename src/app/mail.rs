@@ -4,8 +4,10 @@
 //!
 //! 1. Whoever asks is answered before anything is looked up, so neither the answer nor its time says whether there is such an
 //!    account. Room for the letter is taken before, whether it is needed or not.
-//! 2. Look-ups follow one after another: whoever asks a thousand times does not keep the database from others.
-//! 3. The letter is counted, and the link kept, in one transaction. Of a fourth within an hour nothing comes.
+//! 2. A few are looked up at a time: whoever asks a thousand times does not keep the database from others. Others may have the
+//!    room of whoever was looked up.
+//! 3. The letter is counted, and the link kept, in one transaction, for one letter of a user after another. Of a fourth within an
+//!    hour nothing comes, nor of more than wait for their turn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +24,7 @@ use crate::domain::one_time_link::Purpose;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::domain::user::{User, parse_email};
-use crate::mail::{Outbox, Place};
+use crate::mail::Outbox;
 use crate::store::{Batch, Sql, mail_count, one_time_link, user};
 
 /// The answer is on its way by then (step 1), so its time does not tell whether there is more to do for some emails than
@@ -67,29 +69,35 @@ impl App {
         let app = Arc::clone(self);
         tokio::spawn(async move {
             tokio::time::sleep(AFTER_ANSWER).await;
-            app.mail_reset(email, place).await;
+            let found = app.find_for_reset(email).await;
             drop(waiting);
+            let written = match found {
+                Ok(Some(user)) => app.write_reset(user).await,
+                Ok(None) => Ok(None),
+                Err(error) => Err(error),
+            };
+            match written {
+                Ok(Some((user_id, letter))) => place.send(user_id.into(), letter),
+                // There is nothing to send, and nobody to tell.
+                Ok(None) => drop(place),
+                Err(error) => place.fail(Occasion::Reset, error.causes()),
+            }
         });
         Ok(())
     }
 
     /// Step 2.
-    async fn mail_reset(&self, email: String, place: Place) {
+    async fn find_for_reset(&self, email: String) -> Result<Option<User>, Error> {
         // It is never closed.
-        let _turn = self.reset_turn.acquire().await;
-        match self.write_reset(email).await {
-            Ok(Some((user_id, letter))) => place.send(user_id.into(), letter),
-            // There is nothing to send, and nobody to tell.
-            Ok(None) => drop(place),
-            Err(error) => place.fail(Occasion::Reset, error.causes()),
-        }
+        let _turn = self.reset_turns.acquire().await;
+        let find = async move |sql: Sql<'_>| sql.run(user::find_email(&email)).await;
+        self.store.read(Holder::SignIns, find).await
     }
 
     /// Step 3.
-    async fn write_reset(&self, email: String) -> Result<Option<(UserId, Letter)>, Error> {
+    async fn write_reset(&self, user: User) -> Result<Option<(UserId, Letter)>, Error> {
         let (_, letters) = self.mail()?;
-        let find = async move |sql: Sql<'_>| sql.run(user::find_email(&email)).await;
-        let Some(user) = self.store.read(Holder::SignIns, find).await? else {
+        let Some(_turn) = self.resets_of_user.turn(user.id).await else {
             return Ok(None);
         };
         let (now, user_id) = (self.now(), user.id);
@@ -107,7 +115,7 @@ impl App {
             sql.run((counted, one_time_link::replace(&link))).await?;
             Ok(Some(user))
         };
-        match self.store.write(Holder::SignIns, keep).await {
+        match self.store.write(user_id, keep).await {
             Ok(user) => Ok(user.map(|user| {
                 let url = issued.url(letters.origin);
                 (user_id, letters.reset(&user.email, &user.name, &url))

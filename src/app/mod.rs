@@ -65,12 +65,14 @@ use crate::domain::authentication_request::AuthenticationRequests;
 use crate::domain::cursor::Cursors;
 use crate::domain::device_cookie::DeviceCookies;
 use crate::domain::holder::Holder;
-use crate::domain::id::{ApiKeyId, BrowserSessionId, IdSource, SessionId};
+use crate::domain::id::{ApiKeyId, BrowserSessionId, IdSource, SessionId, UserId};
 use crate::domain::passkey::challenge::Challenges;
 use crate::domain::refused_sign_in::RefusedCounts;
 use crate::domain::secret::{Digest, random};
+use crate::domain::subject::Subject;
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::ways_to_sign_in::SwitchedOn;
+use crate::lines::Lines;
 use crate::mail::Outbox;
 use crate::store::secret::{self, SharedSecret};
 use crate::store::{Numbers, Store};
@@ -105,10 +107,14 @@ pub struct App {
     origin: Option<String>,
     outbox: Option<Outbox>,
     writable: Writable,
-    /// The turn of whoever looks up for whom a reset was asked.
-    reset_turn: Semaphore,
-    /// How many more resets may wait for it: strangers ask for them, and must leave places for other letters.
+    /// The turns of those who look up for whom a reset was asked.
+    reset_turns: Semaphore,
+    /// How many more resets may wait for one: strangers ask for them, and must leave places for other letters.
     resets: Arc<Semaphore>,
+    /// Those that are written for one user.
+    resets_of_user: Lines<UserId>,
+    /// Those that present the same code or token.
+    exchanges: Lines<Subject>,
 }
 
 /// A credential that has come, of the right form, and on whose behalf it is looked up: its holder's when it was found good
@@ -122,6 +128,16 @@ pub struct Presented {
 
 /// As many resets wait to be looked up, a tenth of the letters that wait at most.
 const RESETS: usize = 100;
+
+/// So many are looked up at a time. PostgreSQL is waited for most of it.
+const RESET_TURNS: usize = 8;
+
+/// So many more of one user may wait: as many as are mailed in an hour.
+const RESETS_OF_USER: usize = 3;
+
+/// So many may wait who present the same code or token. An app may have some requests under way that each find out that it has
+/// to refresh.
+const EXCHANGES: usize = 32;
 
 impl App {
     /// The service over `store`, telling the time by `clock`. The links that it hands out begin with
@@ -158,8 +174,10 @@ impl App {
             origin: None,
             outbox: None,
             writable: Writable::default(),
-            reset_turn: Semaphore::new(1),
+            reset_turns: Semaphore::new(RESET_TURNS),
             resets: Arc::new(Semaphore::new(RESETS)),
+            resets_of_user: Lines::new(1, RESETS_OF_USER),
+            exchanges: Lines::new(1, EXCHANGES),
         })
     }
 

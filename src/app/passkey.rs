@@ -76,7 +76,7 @@ impl App {
         browser: Browser,
     ) -> Result<Cookies, Error> {
         let challenge = (Purpose::SignIn, secret.digest());
-        let proof = self.check(challenge, answer, None, &browser.visitor);
+        let proof = self.check(challenge, answer, None, &browser);
         let proof = self.counts.passkey.refusing(proof.await)?;
         let user_id = proof.passkey.user_id;
         let (begin, cookie) = self.new_browser_session(user_id, Way::Passkey, &browser);
@@ -109,7 +109,7 @@ impl App {
     ) -> Result<Secret, Error> {
         let (user_id, session_id) = (in_browser.user.id, in_browser.session.id);
         let challenge = (Purpose::Confirm, of_session(session_id));
-        let proof = self.check(challenge, answer, Some(user_id), &browser.visitor);
+        let proof = self.check(challenge, answer, Some(user_id), &browser);
         let proof = self.counts.passkey.refusing(proof.await)?;
         let (now, cookie) = (self.now(), self.new_cookie(user_id));
         let digest = cookie.digest();
@@ -236,15 +236,14 @@ impl App {
         (purpose, browser): (Purpose, Digest),
         answer: &Answer,
         owner: Option<UserId>,
-        visitor: &Visitor,
+        by: &Browser,
     ) -> Result<Proof, Error> {
         let (party, opened) = self.open(purpose, &browser, answer).await?;
         let signed = Signed::read(&answer.credential)?;
         let credential_id = signed.credential_id();
         let find =
             async move |sql: Sql<'_>| sql.run(passkey::find_credential(&credential_id)).await;
-        let holder = owner.map_or(Holder::SignIns, Holder::from);
-        let passkey = self.store.read(holder, find).await?;
+        let passkey = self.store.read(by.looks_up_for(), find).await?;
         let is_good =
             |it: &Passkey| it.rp_id == party.id() && owner.is_none_or(|owner| it.user_id == owner);
         let passkey = passkey.filter(is_good).ok_or(Error::PasskeyRefused)?;
@@ -254,7 +253,7 @@ impl App {
                 opened,
                 state,
             }),
-            Verified::Cloned => Err(self.tell_of_clone(passkey, opened, visitor).await?),
+            Verified::Cloned => Err(self.tell_of_clone(passkey, opened, &by.visitor).await?),
         }
     }
 
@@ -282,7 +281,7 @@ impl App {
             }
             Ok(())
         };
-        self.store.write(Holder::SignIns, tell).await?;
+        self.store.write(passkey.user_id, tell).await?;
         Ok(Error::PasskeyRefused)
     }
 

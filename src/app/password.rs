@@ -93,7 +93,7 @@ impl App {
         let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &browser);
         let event = begin.event_of(Action::ResetPassword, self.ids.next(now));
         self.store
-            .write(Holder::Links, async move |sql| {
+            .write(user_id, async move |sql| {
                 // First, as whoever else ends the sessions.
                 sql.run(user::lock(user_id)).await?;
                 let spent = one_time_link::spend(&digest, Purpose::Reset, now);

@@ -92,7 +92,10 @@ impl App {
         let change = self.change(caller.author()?);
         let catalog = change.author.catalog;
         let key = idempotency_key(catalog, request.as_ref());
-        let subjects: Vec<_> = key.into_iter().chain([Subject::product(id)]).collect();
+        let subjects: Vec<_> = key
+            .into_iter()
+            .chain([Subject::product(catalog, id)])
+            .collect();
         self.store
             .write_in_group(catalog, subjects, async move |sql| {
                 update_product(sql, &change, id, &changes, request.as_ref()).await
@@ -112,9 +115,10 @@ impl App {
         unchanged_since: Option<Timestamp>,
     ) -> Result<(), Error> {
         let change = self.change(caller.author()?);
-        let subjects = [Subject::product(id)];
+        let catalog = change.author.catalog;
+        let subjects = [Subject::product(catalog, id)];
         self.store
-            .write_in_group(change.author.catalog, subjects, async move |sql| {
+            .write_in_group(catalog, subjects, async move |sql| {
                 archive_product(sql, &change, id, unchanged_since).await
             })
             .await

@@ -42,6 +42,10 @@
 //!
 //! The rulings themselves are in [`rules`](crate::domain::session::rules): plain functions.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
+
 use super::session_end::end_by_token;
 use super::user::require_user;
 use super::{App, Presented};
@@ -62,8 +66,12 @@ use crate::domain::session::{
 };
 use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
+use crate::lines::Turn;
 use crate::sql::ScriptError;
 use crate::store::{Sql, auth_code, oauth_client, session, token};
+
+/// How long somebody may wait for others who present the same: as long as for the database.
+const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl App {
     /// Exchanges a code or a refresh token for a pair of tokens, as told [above](self).
@@ -104,6 +112,9 @@ impl App {
         client_id: ClientId,
         device: Device,
     ) -> Result<TokenSet, Error> {
+        let _turn = self
+            .exchange_turn(Subject::presented(&code.digest()))
+            .await?;
         // Code 1
         let now = self.now();
         let pair = TokenPair::draw();
@@ -133,6 +144,8 @@ impl App {
         client_id: ClientId,
         device: Device,
     ) -> Result<TokenSet, Error> {
+        let presented = Subject::presented(&token.digest());
+        let _turn = self.exchange_turn(presented).await?;
         // Refresh 1
         let now = self.now();
         let pair = TokenPair::draw();
@@ -145,7 +158,7 @@ impl App {
             now,
         };
         // Two tokens of one session may go together: whichever is first, the other is answered as if it came second.
-        let subjects = [Subject::refresh_token(&refresh.token)];
+        let subjects = [presented];
         let event_id = self.ids.next(now);
         let script = async move |sql: Sql<'_>| refresh_token(sql, &refresh, event_id).await;
         let refreshed = self
@@ -168,6 +181,17 @@ impl App {
             refreshed.expires_at,
             now,
         ))
+    }
+
+    /// Waits for the turn of a code or token, one of which is looked at after another. All who present some are one
+    /// [holder](Holder::Exchanges): those who present the same would wait for its row with what the others need.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when too many wait, or for too long.
+    pub(super) async fn exchange_turn(&self, presented: Subject) -> Result<Turn, Error> {
+        let turn = timeout(EXCHANGE_TIMEOUT, self.exchanges.turn(presented)).await;
+        let none = || Error::unavailable("too many present the same");
+        turn.ok().flatten().ok_or_else(none)
     }
 
     /// Steps Code 2 to Code 5: who is signed in, with the session and the pair of tokens that are given.

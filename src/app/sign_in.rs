@@ -77,6 +77,14 @@ impl Browser {
             None => Holder::Address(network(self.visitor.address)),
         }
     }
+
+    /// For whom it is looked up who wants to sign in.
+    pub(super) fn looks_up_for(&self) -> Holder {
+        match &self.session {
+            Some(session) => session.user.id.into(),
+            None => Holder::SignIns,
+        }
+    }
 }
 
 impl App {
@@ -99,7 +107,7 @@ impl App {
             let find = (user::find_email(&email), password::find_email(&email));
             sql.run(find).await
         };
-        let (user, hash) = self.store.read(Holder::SignIns, find).await?;
+        let (user, hash) = self.store.read(browser.looks_up_for(), find).await?;
         let known = Known {
             account,
             user_id: user.as_ref().map(|it| it.id),

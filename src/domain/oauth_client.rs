@@ -137,9 +137,19 @@ pub(super) fn is_redirect_uri(text: &str) -> bool {
         && !rest.is_empty()
         && may_have_codes(&scheme.to_ascii_lowercase(), text)
         && text.len() <= REDIRECT_URI_LENGTH
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && byte != b'#')
+        && text.bytes().all(may_be_in_uri)
+        && text.split('%').skip(1).all(is_escape)
+}
+
+/// RFC 3986, 2: what may stand in a URI, but for the fragment.
+fn may_be_in_uri(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~:/?[]@!$&'()*+,;=%".contains(&byte)
+}
+
+/// RFC 3986, 2.1: what stands behind a percent sign.
+fn is_escape(rest: &str) -> bool {
+    let digits = rest.as_bytes().first_chunk::<2>();
+    digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// Whether a code may be sent to a URI of this scheme: encrypted, within the machine (RFC 8252, 7.3), or to an app that has
@@ -196,7 +206,7 @@ mod tests {
     #[test]
     fn a_redirect_uri_is_absolute_without_fragment_in_a_scheme_that_may_have_codes() {
         for right in [
-            "https://app.example.com/cb?x=1",
+            "https://app.example.com/cb?x=1&y=%C3%BC",
             "com.example.app:/cb",
             "http://127.0.0.1:4000/",
             "http://127.0.0.1/",
@@ -213,6 +223,10 @@ mod tests {
             "https://a/#f",
             "https://a/ b",
             "https://a/ü",
+            "https://a/\"><script>",
+            "https://b.example\\@a/",
+            "https://a/%zz",
+            "https://a/%2",
             "a b:c",
             "app:/cb",
             "javascript:alert(1)",

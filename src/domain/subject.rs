@@ -14,9 +14,9 @@ use super::secret::Digest;
 pub struct Subject(u64);
 
 impl Subject {
-    /// A product.
-    pub fn product(id: ProductId) -> Subject {
-        Subject::of(("product", id))
+    /// A product of a team, in a mode. Of another catalog, the same id is none that anybody waits for.
+    pub fn product(catalog: Catalog, id: ProductId) -> Subject {
+        Subject::of(("product", catalog, id))
     }
 
     /// An idempotency key of a team, in a mode.
@@ -24,14 +24,35 @@ impl Subject {
         Subject::of(("idempotency key", catalog, key))
     }
 
-    /// A refresh token.
-    pub fn refresh_token(digest: &Digest) -> Subject {
-        Subject::of(("refresh token", digest.as_bytes()))
+    /// A code or token that is presented.
+    pub fn presented(digest: &Digest) -> Subject {
+        Subject::of(("presented", digest.as_bytes()))
     }
 
     fn of(what: impl Hash) -> Subject {
         let mut hasher = DefaultHasher::new();
         what.hash(&mut hasher);
         Subject(hasher.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::super::catalog::Mode;
+    use super::super::id::TeamId;
+    use super::*;
+
+    #[test]
+    fn a_product_is_a_subject_of_its_catalog_alone() {
+        let id = ProductId::from(Uuid::new_v4());
+        let of = |team: u128, mode| {
+            let team_id = TeamId(Uuid::from_u128(team));
+            Subject::product(Catalog { team_id, mode }, id)
+        };
+        assert_eq!(of(1, Mode::Live), of(1, Mode::Live));
+        assert_ne!(of(1, Mode::Live), of(2, Mode::Live));
+        assert_ne!(of(1, Mode::Live), of(1, Mode::Test));
     }
 }

@@ -12,18 +12,15 @@
 //! 3. It is kept until the answer is compressed ([`until_answered`]).
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::yield_now;
 
 use super::rejection::Error;
 use crate::admin::Shortage;
-use crate::domain;
 use crate::domain::holder::Holder;
+use crate::lines::{Lines, Turn};
 use crate::settings::Database;
-use crate::weak_map::WeakMap;
 
 /// So many lists of a team may wait. They are made within a fifth of a second, and a key may ask for two hundred at once.
 const LINE: usize = 256;
@@ -40,37 +37,18 @@ pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Outp
 
 /// Who has lists made, and how many of one may be.
 #[derive(Debug)]
-pub(super) struct Turns {
-    at_once: usize,
-    /// As long as somebody has or waits for a turn.
-    by: WeakMap<Holder, Line>,
-}
-
-#[derive(Debug)]
-struct Line {
-    turns: Arc<Semaphore>,
-    room: Semaphore,
-}
-
-/// The line is there as long as somebody has a turn.
-struct Turn {
-    _permit: OwnedSemaphorePermit,
-    _line: Arc<Line>,
-}
+pub(super) struct Turns(Lines<Holder>);
 
 impl Turns {
     /// On SQLite, which is read by the core that makes the list, one for each core but one, which is left to all others. On
-    /// PostgreSQL four for each, which are mostly waited for.
+    /// PostgreSQL two for each, which are mostly waited for.
     pub(super) fn on(database: &Database) -> Turns {
         let cores = available_parallelism().map_or(1, usize::from);
         let at_once = match database {
             Database::Sqlite(_) => (cores - 1).max(1),
-            Database::Postgres(_) => 4 * cores,
+            Database::Postgres(_) => 2 * cores,
         };
-        Turns {
-            at_once,
-            by: WeakMap::default(),
-        }
+        Turns(Lines::new(at_once, LINE))
     }
 
     /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered).
@@ -78,24 +56,8 @@ impl Turns {
     /// # Errors
     /// [`Error::Overloaded`] when too many wait for one.
     pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
-        let line = self.by.get(holder, || Line {
-            turns: Arc::new(Semaphore::new(self.at_once)),
-            room: Semaphore::new(LINE),
-        });
-        let permit = match Arc::clone(&line.turns).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => {
-                let room = line.room.try_acquire();
-                let _room = room.map_err(|_| Error::Overloaded(Shortage::Turns))?;
-                let permit = Arc::clone(&line.turns).acquire_owned().await;
-                // Nobody closes it.
-                permit.map_err(|error| Error::Domain(domain::Error::internal(error)))?
-            }
-        };
-        let turn = Turn {
-            _permit: permit,
-            _line: line,
-        };
+        let turn = self.0.turn(holder).await;
+        let turn = turn.ok_or(Error::Overloaded(Shortage::Turns))?;
         // Without a request there is nothing to keep it for.
         _ = TURN.try_with(|it| it.set(Some(turn)));
         yield_now().await; // step 2
@@ -105,16 +67,16 @@ impl Turns {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use futures::FutureExt;
+    use tokio::sync::Semaphore;
     use uuid::Uuid;
 
     use super::*;
 
     fn turns(at_once: usize) -> Arc<Turns> {
-        Arc::new(Turns {
-            at_once,
-            by: WeakMap::default(),
-        })
+        Arc::new(Turns(Lines::new(at_once, LINE)))
     }
 
     fn team(number: u128) -> Holder {

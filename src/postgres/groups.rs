@@ -14,9 +14,9 @@
 //! 4. Each says how its script went. Where all went well, or were refused by a rule before they wrote anything, the lane
 //!    commits, and all get their answers.
 //! 5. Where a statement has failed, or a script has written something and was refused then, the transaction is rolled back,
-//!    and each tries again in a transaction of its own: nobody's answer depends on what another has asked for. Who has caused
-//!    that gets no seat for a [while](APART), and goes alone. (Who was the only one in its group has its answer.) Of those who
-//!    have shared the statement that failed, it is whoever is refused alone, too, or is [slow](SLOW).
+//!    and each tries again in a transaction of its own: nobody's answer depends on what another has asked for. The
+//!    [`Spoiler`] gets no seat for a [while](APART), and goes alone. (Who was the only one in its group has its answer.) Of
+//!    those who have shared the statement that failed, it is whoever is refused alone, too, or is [slow](SLOW).
 //! 6. A lock that somebody else has is waited for by all of a group, so that is short (`transaction.rs`). Alone one waits as
 //!    long as ever.
 //!
@@ -75,15 +75,28 @@ struct State {
     busy: HashSet<Subject>,
     /// Lanes that are at work.
     lanes: usize,
-    /// Who goes alone, until when.
-    apart: HashMap<Holder, Instant>,
+    /// What goes alone, until when.
+    apart: HashMap<Spoiler, Instant>,
+}
+
+/// What has spoilt a group, and may do so again: the changes of a holder; of one who stands for several, those that decide upon
+/// the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Spoiler(Holder, Option<Subject>);
+
+impl Spoiler {
+    /// That of a change for `holder` that decides upon these.
+    pub(crate) fn of(holder: Holder, subjects: &[Subject]) -> Spoiler {
+        let subject = subjects.first().filter(|_| holder.is_several());
+        Spoiler(holder, subject.copied())
+    }
 }
 
 /// A change that waits for its group.
 struct Waiting {
     subjects: Vec<Subject>,
     turn: Turn,
-    holder: Holder,
+    spoiler: Spoiler,
     came: Instant,
     deadline: Instant,
     seat: oneshot::Sender<Seat>,
@@ -117,22 +130,22 @@ impl Groups {
         waiting + self.0.state().waiting.len()
     }
 
-    /// Whether the changes of `holder` go with others now.
-    pub(super) fn takes(&self, holder: Holder) -> bool {
+    /// Whether changes that could be this one go with others now.
+    pub(super) fn takes(&self, spoiler: Spoiler) -> bool {
         let mut state = self.0.state();
         if state.apart.is_empty() {
             return true;
         }
         let now = Instant::now();
         state.apart.retain(|_, until| *until > now);
-        !state.apart.contains_key(&holder)
+        !state.apart.contains_key(&spoiler)
     }
 
-    /// Notes how a change of `holder` went alone, after its group was undone for what it may have caused: step 5.
-    pub(super) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
+    /// Notes how a change went alone, after its group was undone and it may have been the spoiler: step 5.
+    pub(super) fn went_alone(&self, spoiler: Spoiler, was_refused: bool, took: Duration) {
         if was_refused || took >= SLOW {
             let until = Instant::now() + APART;
-            self.0.state().apart.insert(holder, until);
+            self.0.state().apart.insert(spoiler, until);
         }
     }
 
@@ -148,13 +161,14 @@ impl Groups {
         deadline: Instant,
     ) -> Result<Seat, ScriptError> {
         let turn = self.0.seats.take(holder).await?;
+        let spoiler = Spoiler::of(holder, &subjects);
         let (sender, seat) = oneshot::channel();
         let starts = {
             let mut state = self.0.state();
             state.waiting.push_back(Waiting {
                 subjects,
                 turn,
-                holder,
+                spoiler,
                 came: Instant::now(),
                 deadline,
                 seat: sender,
@@ -203,7 +217,7 @@ impl State {
         let (apart, time_for_it) = (&self.apart, now + LEAST_TIME);
         // Nobody waits for these any more, or they go alone from now on.
         self.waiting.retain(|change| {
-            let is_apart = apart.get(&change.holder).is_some_and(|until| *until > now);
+            let is_apart = apart.get(&change.spoiler).is_some_and(|until| *until > now);
             !change.seat.is_closed() && !is_apart && change.deadline > time_for_it
         });
         let ready = self.ready().into_iter();
@@ -252,21 +266,21 @@ impl Lane {
 async fn make(queue: &Queue, connection: Checkout, changes: Vec<Waiting>) {
     let counts = &queue.connections.counts;
     let mut group = Group::new(connection);
-    let mut holders = Vec::with_capacity(changes.len());
+    let mut spoilers = Vec::with_capacity(changes.len());
     for change in changes {
         counts.group_waits.took(change.came.elapsed());
         let seat = group.seat(change.turn);
-        holders.push(change.holder);
+        spoilers.push(change.spoiler);
         // Who has gone gives its seat back, and that is all.
         let _ = change.seat.send(seat);
     }
     let spoilt = group.end(counts).await;
     let until = Instant::now() + APART;
-    let spoilers = holders
+    let spoilt = spoilers
         .into_iter()
         .zip(spoilt)
         .filter(|(_, spoilt)| *spoilt);
-    let apart = spoilers.map(|(holder, _)| (holder, until));
+    let apart = spoilt.map(|(spoiler, _)| (spoiler, until));
     queue.state().apart.extend(apart);
 }
 
@@ -302,7 +316,8 @@ mod tests {
     use futures::FutureExt;
     use uuid::Uuid;
 
-    use crate::domain::id::ProductId;
+    use crate::domain::catalog::{Catalog, Mode};
+    use crate::domain::id::{ProductId, TeamId};
 
     use super::*;
 
@@ -313,7 +328,7 @@ mod tests {
         let waiting = Waiting {
             subjects: subjects.to_vec(),
             turn: turn.unwrap().unwrap(),
-            holder: Holder::Service,
+            spoiler: Spoiler::of(Holder::Service, subjects),
             came: Instant::now(),
             deadline: Instant::now() + DEADLINE,
             seat,
@@ -342,7 +357,24 @@ mod tests {
     }
 
     fn product() -> Subject {
-        Subject::product(ProductId::from(Uuid::new_v4()))
+        let (team_id, mode) = (TeamId(Uuid::new_v4()), Mode::Live);
+        Subject::product(Catalog { team_id, mode }, ProductId::from(Uuid::new_v4()))
+    }
+
+    #[test]
+    fn what_a_holder_has_spoilt_is_its_own_and_of_several_it_is_what_they_decide_upon() {
+        let (one, other) = (product(), product());
+        let team = Holder::Team(Uuid::new_v4());
+        assert_eq!(Spoiler::of(team, &[one]), Spoiler::of(team, &[other]));
+        let exchanges = Holder::Exchanges;
+        assert_ne!(
+            Spoiler::of(exchanges, &[one]),
+            Spoiler::of(exchanges, &[other])
+        );
+        assert_eq!(
+            Spoiler::of(exchanges, &[one]),
+            Spoiler::of(exchanges, &[one])
+        );
     }
 
     #[test]

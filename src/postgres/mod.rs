@@ -106,6 +106,7 @@ use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
 use connections::Connections;
 use groups::Groups;
+pub(crate) use groups::Spoiler;
 use migrate::WhenEmpty;
 use pool::open_pool;
 use turns::Turns;
@@ -170,14 +171,14 @@ impl Postgres {
         })
     }
 
-    /// Whether the changes of `holder` go with others now ([`groups`]).
-    pub(crate) fn takes_into_groups(&self, holder: Holder) -> bool {
-        self.groups.takes(holder)
+    /// Whether changes that could be this one go with others now ([`groups`]).
+    pub(crate) fn takes_into_groups(&self, spoiler: Spoiler) -> bool {
+        self.groups.takes(spoiler)
     }
 
-    /// Notes how a change of `holder` went alone, after its group was undone for what it may have caused ([`groups`]).
-    pub(crate) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
-        self.groups.went_alone(holder, was_refused, took);
+    /// Notes how a change went alone, after its group was undone and it may have been the spoiler ([`groups`]).
+    pub(crate) fn went_alone(&self, spoiler: Spoiler, was_refused: bool, took: Duration) {
+        self.groups.went_alone(spoiler, was_refused, took);
     }
 
     /// A place in a group of changes, for one that decides upon `subjects` and has time until `deadline`. It ends with

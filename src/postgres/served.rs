@@ -4,7 +4,7 @@
 //! accounts that ask all the time stand in front of everybody who asks now and then. So whoever was served less goes first, as
 //! in start-time fair queueing:
 //!
-//! 1. Each holder has a mark, which a turn moves on: by [`STEP`], or by one for who stands for [several](Holder::is_several),
+//! 1. Each holder has a mark, which a turn moves on: by [`STEP`], or by one for whoever stands for [several](Holder::is_several),
 //!    since each of these has a part of it. The least is served next.
 //! 2. Whoever begins to wait, or is served, has the mark that it had, but is at most [`CREDIT`] behind the one that was served
 //!    last. So those who ask now and then go first, and those who come anew are before others for a few turns each, and then
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use crate::domain::holder::Holder;
 
 /// By so much a turn moves a mark on.
-const STEP: u64 = 16;
+const STEP: u64 = 4;
 
 /// So far somebody may be behind the others: the turns of two pages.
 const CREDIT: u64 = 16 * STEP;
@@ -102,7 +102,7 @@ mod tests {
             turns[next] += 1;
             served.count(both[next], served.mark(both[next]));
         }
-        assert_eq!(turns, [1_600, 100]);
+        assert_eq!(turns, [1_360, 340]);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! One connection to the file, with the settings that hold for all of them.
 
 use std::fs::OpenOptions;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::open_error::OpenError;
 use super::{hash_key, pair};
 
 /// How often a statement tries for a lock that another process holds, a millisecond apart, before the
@@ -15,6 +16,49 @@ const LOCK_TRIES: i32 = 5_000;
 
 /// How many statements a connection keeps prepared: more than the service has.
 const PREPARED_STATEMENTS: usize = 256;
+
+/// The log of changes of the file at `path`.
+pub(super) fn log_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
+}
+
+/// The bytes of a file; 0 where there is none.
+pub(super) fn bytes(path: &Path) -> u64 {
+    path.metadata().map_or(0, |file| file.len())
+}
+
+/// Refuses a path where nothing is but the log of a file that was there. After a crash the log has the last changes, and SQLite
+/// deletes one whose file is empty.
+///
+/// # Errors
+/// [`OpenError::LogAlone`].
+pub(super) fn require_no_log_alone(path: &Path) -> Result<(), OpenError> {
+    let log = log_of(path);
+    match bytes(path) == 0 && bytes(&log) > 0 {
+        true => Err(OpenError::LogAlone {
+            path: path.to_owned(),
+            log,
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a path where no file is.
+///
+/// # Errors
+/// [`OpenError::Absent`]; [`OpenError::LogAlone`].
+pub(crate) fn require_file(path: &Path) -> Result<(), OpenError> {
+    require_no_log_alone(path)?;
+    match path.try_exists() {
+        Ok(false) => Err(OpenError::Absent {
+            // From the root, because the folder is what was mistaken.
+            path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+        }),
+        _ => Ok(()),
+    }
+}
 
 /// Makes the file, readable by its owner only, unless it exists; SQLite gives the log the same mode.
 pub(super) fn create_private(path: &Path) -> std::io::Result<()> {

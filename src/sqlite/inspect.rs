@@ -1,12 +1,12 @@
 //! A file as it is found: nothing in it is changed, and nothing is left beside it that was not there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
 
-use super::connection::connect;
+use super::connection::{bytes, connect, log_of, require_file};
 use super::migrate;
 use super::open_error::OpenError;
 use crate::domain::Cause;
@@ -38,13 +38,10 @@ impl Inspection {
     /// # Errors
     /// [`OpenError`].
     pub(crate) fn open(path: &Path) -> Result<Inspection, OpenError> {
-        if let Ok(false) = path.try_exists() {
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            return Err(OpenError::Absent { path });
-        }
+        require_file(path)?;
         let failed = |error| OpenError::new(path, error);
         // What a server has left is for the next one, which this is not.
-        let has_log = log_of(path).metadata().is_ok_and(|it| it.len() > 0);
+        let has_log = bytes(&log_of(path)) > 0;
         let connection = connect(path).map_err(failed)?;
         connection.busy_timeout(LOCK_TIMEOUT).map_err(failed)?;
         connection
@@ -91,11 +88,4 @@ impl Inspection {
             Err(error) => Content::Damaged(error.to_string()),
         }
     }
-}
-
-/// The log of changes of a file.
-fn log_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
-    name.into()
 }

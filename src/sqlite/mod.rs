@@ -40,7 +40,8 @@ use rusqlite::Connection;
 
 use crate::domain::Error;
 use crate::domain::time::Timestamp;
-use connection::{connect, create_private};
+pub(crate) use connection::require_file;
+use connection::{bytes, connect, create_private, log_of, require_no_log_alone};
 pub(crate) use copy::{Copy, Made};
 pub use counts::{Counts, Numbers};
 pub use handle::Handle;
@@ -80,6 +81,7 @@ impl Sqlite {
             source,
         };
 
+        require_no_log_alone(path)?;
         create_private(path).map_err(|error| failed(error.into()))?;
         let mut connection = connect(path).map_err(|error| OpenError::new(path, error))?;
         let found_version = migrate::migrate(&mut connection, path)?;
@@ -120,10 +122,7 @@ impl Sqlite {
 
     /// What the store counts, and how it is now. It asks the system for the length of two files.
     pub(crate) fn numbers(&self) -> Numbers<'_> {
-        let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        let log_bytes = bytes(Path::new(&log));
+        let log_bytes = bytes(&log_of(&self.path));
         let (readers, readers_used, readers_most) = self.readers.state();
         Numbers {
             counts: &self.counts,

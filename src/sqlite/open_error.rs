@@ -37,6 +37,18 @@ pub enum OpenError {
         /// What SQLite said.
         source: rusqlite::Error,
     },
+    /// There is no file, or an empty one, beside the log of one that was there.
+    #[error(
+        "there is no database {}, but its log, {}: it may have the last changes of that database, and would be \
+         deleted with the first use of a new one. If the database was moved, move its log to the same place, named after it, \
+         with -wal at the end; otherwise keep the log elsewhere", path.display(), log.display()
+    )]
+    LogAlone {
+        /// Where the database was.
+        path: PathBuf,
+        /// Its log.
+        log: PathBuf,
+    },
     /// There is no file, and none is made.
     #[error(
         "there is no database {}. If yours is elsewhere, name it with --database sqlite:PATH or INVOICING_DATABASE; \

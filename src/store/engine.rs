@@ -312,7 +312,8 @@ async fn in_group<T>(
 ) -> Result<T, Error> {
     let mut attempts = postgres.attempts();
     let deadline = attempts.deadline();
-    if !postgres.takes_into_groups(holder) {
+    let spoiler = postgres::Spoiler::of(holder, &subjects);
+    if !postgres.takes_into_groups(spoiler) {
         return alone(postgres, attempts, Access::Changing, holder, script).await;
     }
     let mut is_suspect = false;
@@ -329,7 +330,7 @@ async fn in_group<T>(
     let begun = Instant::now();
     let answer = alone(postgres, attempts, Access::Changing, holder, script).await;
     if is_suspect {
-        postgres.went_alone(holder, answer.is_err(), begun.elapsed());
+        postgres.went_alone(spoiler, answer.is_err(), begun.elapsed());
     }
     answer
 }

@@ -38,11 +38,7 @@ pub async fn open(address: &Address) -> Result<Arc<Store>, OpenError> {
 pub async fn open_existing(address: &Address) -> Result<Arc<Store>, OpenError> {
     Ok(Arc::new(match address {
         Address::Sqlite(path) => {
-            if let Ok(false) = path.try_exists() {
-                // From the root, because the folder is what was mistaken.
-                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                return Err(sqlite::OpenError::Absent { path }.into());
-            }
+            sqlite::require_file(path)?;
             Store::Sqlite(Sqlite::open(path)?)
         }
         Address::Postgres(address) => {

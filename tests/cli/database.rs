@@ -33,6 +33,51 @@ fn a_command_in_the_wrong_folder_makes_no_database_and_says_where_it_looked() {
     said.failed(1, "`invoicing team create`");
 }
 
+/// After a crash it has what was acknowledged last; SQLite deletes the log of an empty file.
+#[test]
+fn a_log_whose_file_was_moved_away_is_left_as_it_is_by_whatever_would_make_a_new_one() {
+    let place = Place::with_database();
+    place.make(&["team", "create", "--name", "Acme"]);
+    let made = place.json(&["backup", "create", "--to", "."]);
+    let backup = made["path"].as_str().unwrap();
+    let log = |name: &str| std::fs::read(place.path(name)).unwrap();
+    // It is open, and so its log stays.
+    let file = rusqlite::Connection::open(place.path("invoicing.db")).unwrap();
+    file.execute("UPDATE team SET name = 'Last'", []).unwrap();
+    for end in ["", "-wal"] {
+        let from = place.path(&format!("invoicing.db{end}"));
+        std::fs::copy(from, place.path(&format!("left.db{end}"))).unwrap();
+    }
+    std::fs::rename(place.path("left.db"), place.path("broken.db")).unwrap();
+    let left = log("left.db-wal");
+    assert!(!left.is_empty());
+    for command in [
+        &["team", "create", "--name", "New"][..],
+        &["team", "list"],
+        &["setup-link"],
+        &["backup", "restore", backup],
+        &["serve"],
+    ] {
+        let command = [command, &["--database", "sqlite:left.db"]].concat();
+        place.run(&command).failed(1, "left.db-wal");
+    }
+    let copy = [
+        "copy",
+        "--from",
+        "sqlite:broken.db",
+        "--to",
+        "sqlite:left.db",
+    ];
+    place.run(&copy).failed(1, "left.db-wal");
+    let doctor = place.run(&["doctor", "--database", "sqlite:left.db"]);
+    assert!(doctor.output.contains("left.db-wal"), "{}", doctor.output);
+    assert!(!place.path("left.db").exists());
+    assert_eq!(log("left.db-wal"), left);
+    std::fs::rename(place.path("left.db-wal"), place.path("broken.db-wal")).unwrap();
+    let teams = place.json(&["team", "list", "--database", "sqlite:broken.db"]);
+    assert_eq!(teams[0]["name"], "Last", "{teams}");
+}
+
 #[test]
 fn an_empty_postgresql_stays_empty_until_a_command_may_begin_there() {
     let place = Place::new();

@@ -200,6 +200,23 @@ async fn an_invitation_ends_with_the_right_to_make_it() {
     }
 }
 
+/// P9: whichever comes first.
+#[tokio::test]
+async fn no_invitation_is_left_to_an_email_that_a_member_gets_at_the_same_time() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let another = service.another().await;
+    let bo = join(app, team, BO, Role::Viewer).await;
+    for number in 0..20 {
+        let email = format!("bo{number}@example.com");
+        let invite = another.invite(&Actor::Operator, team, &email, Role::Owner);
+        let (changed, invited) = tokio::join!(app.set_email(bo.user_id, &email), invite);
+        changed.unwrap();
+        let left = app.list_invitations(team).await.unwrap();
+        assert!(left.is_empty(), "{left:?}, {invited:?}");
+    }
+}
+
 /// P9: a maker whom the operator has removed altogether.
 #[tokio::test]
 async fn an_invitation_ends_with_its_maker() {

@@ -309,13 +309,17 @@ async fn the_operator_changes_an_email_and_the_audit_says_so() {
     app.create_user("ben@example.com", "Ben").await.unwrap();
     let changed = app.set_email(ada.id, "ADA@example.com").await.unwrap();
     assert_eq!(changed.email, "ADA@example.com");
+    // Nothing is told, nor ended, where it is the same.
+    let reset = app.create_reset_link(ada.id).await.unwrap().secret;
+    app.set_email(ada.id, "ADA@example.com").await.unwrap();
+    app.get_reset_link(&reset).await.unwrap();
     let taken = app.set_email(ada.id, "BEN@example.com").await;
     assert!(matches!(taken, Err(Error::Refused(_))), "{taken:?}");
     let wrong = app.set_email(ada.id, "ada").await;
     assert!(matches!(wrong, Err(Error::Invalid(_))), "{wrong:?}");
     let events = app.list_audit_events(None, Part::default()).await.unwrap();
     let told: Vec<_> = events.iter().map(|it| (it.action, it.actor, it.subject)).collect();
-    assert_eq!(told[0], (Action::ChangeEmail, None, Some(ada.id.0)));
+    assert!(told.contains(&(Action::ChangeEmail, None, Some(ada.id.0))), "{told:?}");
     let changes = told.iter().filter(|it| it.0 == Action::ChangeEmail);
     assert_eq!(changes.count(), 1, "{told:?}");
     app.delete_user(ada.id).await.unwrap();

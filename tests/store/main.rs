@@ -57,6 +57,7 @@ mod postgres {
     mod causes;
     mod distribution;
     mod fair;
+    mod fair_lines;
     mod groups;
     mod groups_undone;
     mod leaving;

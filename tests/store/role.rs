@@ -217,6 +217,9 @@ async fn a_deleted_account_leaves_an_id_in_the_audit_and_nothing_else() {
     let events = app.list_own_events(bo.user_id, Part::default()).await;
     let events = events.unwrap();
     assert_eq!(events[0].action, Action::DeleteAccount);
+    let removed = app.list_audit_events(Some(team), Part::default()).await.unwrap().remove(0);
+    assert_eq!((removed.action, removed.subject), (Action::RemoveMember, Some(bo.user_id.0)));
+    assert_eq!(removed.actor, Some(bo.user_id));
     for event in &events {
         assert_eq!((&event.client_address, &event.user_agent), (&None, &None));
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::sql::copy::quoted;
-use crate::sqlite::connection::{connect, private};
+use crate::sqlite::connection::{connect, private, require_no_log_alone};
 use crate::sqlite::open_error::OpenError;
 
 /// A file that nobody had before. It goes with this, unless it is [kept](Made::keep), or somebody else has begun to
@@ -18,8 +18,9 @@ impl Made {
     /// Makes the file at `path`. None when there is one.
     ///
     /// # Errors
-    /// [`OpenError::Open`].
+    /// [`OpenError::LogAlone`], [`OpenError::Open`].
     pub(crate) fn new(path: &Path) -> Result<Option<Made>, OpenError> {
+        require_no_log_alone(path)?;
         match private(OpenOptions::new().write(true).create_new(true)).open(path) {
             Ok(_) => Ok(Some(Made(Some(path.to_owned())))),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),

@@ -5,7 +5,7 @@ mod deactivation;
 mod export;
 mod identity;
 mod links;
-mod passkey;
+pub mod passkey;
 mod passkey_kept;
 mod refused;
 mod session;

@@ -51,13 +51,13 @@ pub(super) async fn forget_password(service: &Service, user_id: UserId) {
 }
 
 /// The same, with a passkey of Ada's.
-pub(super) async fn with_passkey() -> (Service, InBrowser, Passkey) {
+pub async fn with_passkey() -> (Service, InBrowser, Passkey) {
     let (service, ada) = with_ada().await;
     let passkey = add(&service.app, &ada).await;
     (service, ada, passkey)
 }
 
-pub(super) fn answer(asked: &Asked, credential: String) -> Answer {
+pub fn answer(asked: &Asked, credential: String) -> Answer {
     Answer {
         challenge: asked.challenge.clone(),
         credential,
@@ -77,7 +77,7 @@ pub(super) async fn add(app: &App, ada: &InBrowser) -> Passkey {
 }
 
 /// A browser in which nobody is signed in, with the secret that it has in a cookie.
-pub(super) fn stranger() -> (Secret, Browser) {
+pub fn stranger() -> (Secret, Browser) {
     (Secret::base64url(), browser("192.0.2.7"))
 }
 

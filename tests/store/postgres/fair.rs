@@ -18,7 +18,7 @@ use invoicing::store::open;
 use test_support::postgres::{Locked, ask};
 use tokio::task::JoinHandle;
 
-use super::people::support::{browser, by_ada, person};
+use super::people::support::{EMAIL, browser, by_ada, person};
 use super::relay::migrated;
 use super::signed_in::join;
 use super::support::{live_key, plain};
@@ -198,8 +198,9 @@ async fn who_may_not_change_a_key_waits_for_no_lock_of_its_team() {
 async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wait_for() {
     let trial = Trial::new(8).await;
     let link = trial.app.create_set_up_link().await.unwrap().secret;
-    let ada = trial.app.set_up(by_ada(&link)).await.unwrap();
-    let cookie = trial.app.presented_cookie(ada.session.reveal()).unwrap();
+    let cookies = trial.app.set_up(by_ada(&link)).await.unwrap();
+    let cookie = cookies.session.reveal();
+    let cookie = trial.app.presented_cookie(cookie).unwrap();
     let ada = trial.app.look_up_cookie(cookie).await.unwrap();
     let user = ada.user.id.0;
     let lock = format!("UPDATE \"user\" SET name = name WHERE id = '{user}'");
@@ -213,10 +214,10 @@ async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wai
     trial.waiting(6).await;
     let begun = Instant::now();
     let wrong = SignIn {
-        email: "nobody@example.com".into(),
+        email: EMAIL.into(),
         password: Secret::from_text("wrong"),
         browser: Browser {
-            session: Some(ada),
+            device: cookies.device,
             ..browser("192.0.2.1")
         },
     };

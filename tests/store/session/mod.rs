@@ -34,9 +34,9 @@ const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /// A service with two clients, `app` and `other`, and a user.
-struct Mobile {
-    service: Service,
-    user: User,
+pub struct Mobile {
+    pub service: Service,
+    pub user: User,
 }
 
 impl std::ops::Deref for Mobile {
@@ -48,7 +48,7 @@ impl std::ops::Deref for Mobile {
 }
 
 impl Mobile {
-    async fn new() -> Mobile {
+    pub async fn new() -> Mobile {
         let service = Service::new().await;
         for client in ["app", "other"] {
             let uris = [REDIRECT_URI.to_owned(), "https://example.com/cb".to_owned()];
@@ -84,13 +84,13 @@ impl Mobile {
     }
 
     /// A session that began on the installation `phone`.
-    async fn sign_in(&self) -> TokenSet {
+    pub async fn sign_in(&self) -> TokenSet {
         let request = Exchange::of(&self.code().await).install(Some("phone"));
         self.exchange_token(request.into()).await.unwrap()
     }
 
     /// Refreshes as the app on `phone` does.
-    async fn refresh(&self, token: &Secret) -> Result<TokenSet, Error> {
+    pub async fn refresh(&self, token: &Secret) -> Result<TokenSet, Error> {
         self.exchange_token(refresh(token, "app", Some("phone")))
             .await
     }

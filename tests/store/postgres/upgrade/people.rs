@@ -226,7 +226,10 @@ async fn meet(app: &App, team: TeamId, owner: &Person) {
     let as_bo = Actor::Person(person.clone());
     let carl = app.invite(&as_bo, team, "carl@example.com", Role::Admin);
     carl.await.unwrap();
-    app.set_role(&by, team, person.user_id, Role::Member)
+    app.set_role(&by, team, person.user_id, Role::Owner)
+        .await
+        .unwrap();
+    app.set_role(&as_bo, team, person.user_id, Role::Member)
         .await
         .unwrap();
     // At once, what they say is said for both.
