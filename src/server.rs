@@ -54,7 +54,7 @@ use crate::{log, tls};
 /// How long a request may go on after the server was asked to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
-const STOPPED_AT_ONCE: &str = "stopped at once, as a second signal asked";
+pub(crate) const STOPPED_AT_ONCE: &str = "stopped at once, as a second signal asked";
 
 /// More than the request checks ever read, so that their own limits are the ones that count.
 const BODY_MAX_BYTES: usize = 256 * 1024;
@@ -102,6 +102,15 @@ impl Signals {
     /// Waits until the server is asked to stop.
     async fn stop(&mut self) {
         while self.next().await != Asked::Stop {}
+    }
+}
+
+/// Waits for a signal to stop that comes from now on, when [`Server::run`] is over.
+pub(crate) async fn stopped_again() {
+    match Signals::listen() {
+        Ok(mut signals) => signals.stop().await,
+        // Nothing ends it before its time then.
+        Err(_) => std::future::pending().await,
     }
 }
 

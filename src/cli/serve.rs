@@ -13,7 +13,7 @@ use crate::log::{self, Quotas, Seldom};
 use crate::mail::Outbox;
 use crate::oidc::Provider;
 use crate::pages;
-use crate::server::{Ended, Server};
+use crate::server::{Ended, STOPPED_AT_ONCE, Server, stopped_again};
 use crate::settings::{Database, Origin, Settings};
 use crate::start_error::StartError;
 use crate::store::SCHEMA_VERSION;
@@ -78,11 +78,7 @@ impl Serve {
                 .map(|address| admin::listen(address, Arc::clone(&app), replica, &log))
                 .transpose()?;
             tell_systemd(&log);
-            let ended = run(server, &app, &quotas, &log).await;
-            if let Some(traces) = traces {
-                traces.finish().await;
-            }
-            ended
+            run(server, &app, &quotas, traces, &log).await
         });
         // Requests that were left behind must not hold up the end.
         runtime.shutdown_background();
@@ -260,6 +256,7 @@ pub(super) async fn run(
     server: Server<http::Context>,
     app: &App,
     quotas: &Quotas,
+    traces: Option<Arc<Traces>>,
     log: &Logger,
 ) -> Result<(), CommandError> {
     let ended = tokio::select! {
@@ -267,12 +264,23 @@ pub(super) async fn run(
         () = app.run_background_tasks(log) => Ok(Ended::InTurn),
         () = quotas.tell_each_minute(log) => Ok(Ended::InTurn),
     };
-    if ended == Ok(Ended::InTurn) {
-        app.finish_mail().await;
-    }
     quotas.tell(log);
+    if ended != Ok(Ended::AtOnce) {
+        tokio::select! {
+            () = tell_the_last(app, traces, log) => {}
+            () = stopped_again() => warn!(log, "{STOPPED_AT_ONCE}"),
+        }
+    }
+    ended.map(drop).map_err(CommandError::Failed)
+}
+
+/// Sends and writes what only waits to be.
+async fn tell_the_last(app: &App, traces: Option<Arc<Traces>>, log: &Logger) {
+    app.finish_mail().await;
     if let Err(failure) = app.record_uses().await {
         error!(log, "the last uses of keys and sessions were not recorded"; "error" => failure.causes());
     }
-    ended.map(drop).map_err(CommandError::Failed)
+    if let Some(traces) = traces {
+        traces.finish().await;
+    }
 }

@@ -2,10 +2,11 @@
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -263,6 +264,45 @@ fn a_second_signal_ends_it_at_once() {
     server.signal("INT");
     server.wait_for("stopped at once, as a second signal asked");
     assert_eq!(server.wait().code(), Some(0));
+}
+
+/// Mail has ten seconds when everything else is done.
+#[test]
+fn a_second_signal_ends_it_at_once_also_while_mail_is_sent() {
+    let place = Place::with_database();
+    place.make(&["user", "create", "--email", "a@b.example", "--name", "Ada"]);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let smtp = format!("smtp://{}", silent.local_addr().unwrap());
+    let origin = "http://127.0.0.1:8080";
+    let mut command = place.command(SERVE);
+    command.args([
+        "--origin",
+        origin,
+        "--smtp-url",
+        &smtp,
+        "--mail-from",
+        "a@b.example",
+    ]);
+    let mut server = Server::start(&mut command);
+    let form = format!(
+        "POST /reset HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nOrigin: {origin}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 19\r\n\r\nemail=a%40b.example"
+    );
+    let answer = status(&mut server.connect(), &form);
+    assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
+    let _connection = silent.accept().unwrap();
+    server.signal("TERM");
+    server.wait_for("stopping: finishing what runs");
+    server.wait_for("stopped");
+    let begun = Instant::now();
+    server.signal("TERM");
+    server.wait_for("stopped at once, as a second signal asked");
+    assert_eq!(server.wait().code(), Some(0));
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 /// Like a terminal that is stopped, or a collector of logs that hangs.

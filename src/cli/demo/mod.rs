@@ -110,7 +110,7 @@ impl Demo {
                 &std::env::current_exe()?,
             ))?;
             begun.set();
-            serve::run(server, &app, &quotas, &log).await
+            serve::run(server, &app, &quotas, None, &log).await
         });
         runtime.shutdown_background();
         folder.close()?;
