@@ -153,7 +153,7 @@ impl App {
         let ids = Arc::clone(&self.ids);
         let actor = by.clone();
         let keys = self.store.write(&by, async move |sql| {
-            sql.run(user::lock(user_id)).await?;
+            sql.run(user::lock_to_remove(user_id)).await?;
             if let Actor::Person(person) = &actor {
                 sql.run(require_person(person)).await?;
             }

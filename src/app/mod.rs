@@ -113,7 +113,7 @@ pub struct App {
     resets: Arc<Semaphore>,
     /// Those that are written for one user.
     resets_of_user: Lines<UserId>,
-    /// Those that present the same code or token.
+    /// Those that present the same code, or tokens of the same session.
     exchanges: Lines<Subject>,
 }
 
@@ -135,7 +135,7 @@ const RESET_TURNS: usize = 8;
 /// So many more of one user may wait: as many as are mailed in an hour.
 const RESETS_OF_USER: usize = 3;
 
-/// So many may wait who present the same code or token. An app may have some requests under way that each find out that it has
+/// So many may wait who present the same code, or tokens of the same session. An app may have some requests under way that each find out that it has
 /// to refresh.
 const EXCHANGES: usize = 32;
 

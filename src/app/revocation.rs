@@ -19,7 +19,6 @@ use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::session::Device;
 use crate::domain::session::rules::{GrantError, rule_on_revocation};
-use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Sql, oauth_client, session, token};
@@ -38,7 +37,7 @@ impl App {
     ) -> Result<bool, Error> {
         // Revoke 1
         let (digest, now) = (token.digest(), self.now());
-        let _turn = self.exchange_turn(Subject::presented(&digest)).await?;
+        let (_, _turn) = self.token_turn(&digest).await?;
         let revocation = Revocation {
             token: digest,
             client_id,

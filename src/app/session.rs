@@ -21,8 +21,8 @@
 //!
 //! # Refresh (RFC 6749, 6; RFC 9700, 4.14.2)
 //!
-//! - **Refresh 1** Before the transaction: take the digest of the presented token, draw the successor pair, and
-//!   seal it under a key derived from the presented token ([`grace`]).
+//! - **Refresh 1** Before the transaction: take the digest of the presented token, wait until no other token of its
+//!   session is looked at, draw the successor pair, and seal it under a key derived from the presented token ([`grace`]).
 //! - **Refresh 2** A token that is unknown, or whose session is over, is `invalid_grant`. A spent token stays
 //!   known as long as its session.
 //! - **Refresh 3** An unspent token ends the grace of the token before it, whether it is granted or not: whoever
@@ -55,7 +55,7 @@ use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, SessionId, UserId};
 use crate::domain::list::Part;
 use crate::domain::oauth_client::ClientId;
-use crate::domain::secret::Secret;
+use crate::domain::secret::{Digest, Secret};
 use crate::domain::session::pair::TokenPair;
 use crate::domain::session::rules::{
     ACCESS_TOKEN_LIFETIME, GrantError, KnownToken, RefreshGrant, access_token_expires_at,
@@ -144,9 +144,8 @@ impl App {
         client_id: ClientId,
         device: Device,
     ) -> Result<TokenSet, Error> {
-        let presented = Subject::presented(&token.digest());
-        let _turn = self.exchange_turn(presented).await?;
         // Refresh 1
+        let (session, _turn) = self.token_turn(&token.digest()).await?;
         let now = self.now();
         let pair = TokenPair::draw();
         let refresh = Refresh {
@@ -157,8 +156,7 @@ impl App {
             sealed: grace::seal(token, &pair)?,
             now,
         };
-        // Two tokens of one session may go together: whichever is first, the other is answered as if it came second.
-        let subjects = [presented];
+        let subjects = [session];
         let event_id = self.ids.next(now);
         let script = async move |sql: Sql<'_>| refresh_token(sql, &refresh, event_id).await;
         let refreshed = self
@@ -183,14 +181,25 @@ impl App {
         ))
     }
 
-    /// Waits for the turn of a code or token, one of which is looked at after another. All who present some are one
-    /// [holder](Holder::Exchanges): those who present the same would wait for its row with what the others need.
+    /// Waits for the turn of the session of a token, of whose tokens one is looked at after another. All who present some are
+    /// one [holder](Holder::Exchanges): those of one session would wait for its row with what the others need.
+    ///
+    /// # Errors
+    /// As of [`exchange_turn`](App::exchange_turn); what the store answers.
+    pub(super) async fn token_turn(&self, token: &Digest) -> Result<(Subject, Turn), Error> {
+        let find = token::find_session(token);
+        let session = self.store.look_up(Holder::Exchanges, find, 1).await?;
+        let subject = session.map_or_else(|| Subject::presented(token), Subject::session);
+        Ok((subject, self.exchange_turn(subject).await?))
+    }
+
+    /// Waits for the turn of whoever presents something.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when too many wait, or for too long.
-    pub(super) async fn exchange_turn(&self, presented: Subject) -> Result<Turn, Error> {
+    async fn exchange_turn(&self, presented: Subject) -> Result<Turn, Error> {
         let turn = timeout(EXCHANGE_TIMEOUT, self.exchanges.turn(presented)).await;
-        let none = || Error::unavailable("too many present the same");
+        let none = || Error::unavailable("too many present what is of the same session");
         turn.ok().flatten().ok_or_else(none)
     }
 

@@ -169,8 +169,9 @@ pub(super) async fn end_by_token(
         user_agent: device.user_agent.clone(),
         ..AuditEvent::new(event_id, &Actor::Operator, Action::EndSession, now)
     };
-    // What is written of a user who is deleted meanwhile would not be forgotten.
-    if sql.run(user::hold(user_id)).await? {
+    // What is written of a user who is deleted meanwhile would not be forgotten. Others wait for this, so it waits for nothing
+    // else that the user does.
+    if sql.run(user::keep(user_id)).await? {
         sql.run(audit::insert(&event.to(id.0))).await?;
     }
     Ok(())

@@ -90,7 +90,8 @@ pub(super) async fn remove_user(
     now: Timestamp,
 ) -> Result<(), ScriptError> {
     // Its email is not changed meanwhile.
-    let (_, user) = sql.run((user::lock(id), user::find(id))).await?;
+    let lock = user::lock_to_remove(id);
+    let (_, user) = sql.run((lock, user::find(id))).await?;
     let User { email, .. } = user.ok_or_else(|| User::missing(id))?;
     let gone = (member::delete_all(id), auth_code::delete_unused(id));
     sql.run((user::remove(id, now), gone)).await?;

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::catalog::Catalog;
-use super::id::ProductId;
+use super::id::{ProductId, SessionId};
 use super::secret::Digest;
 
 /// Something that a change reads, and on which it depends what the change does: it must not be changed by another until
@@ -24,7 +24,12 @@ impl Subject {
         Subject::of(("idempotency key", catalog, key))
     }
 
-    /// A code or token that is presented.
+    /// A session of an app.
+    pub fn session(id: SessionId) -> Subject {
+        Subject::of(("session", id))
+    }
+
+    /// A code that is presented, or a token that is of no session.
     pub fn presented(digest: &Digest) -> Subject {
         Subject::of(("presented", digest.as_bytes()))
     }

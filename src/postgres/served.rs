@@ -14,7 +14,8 @@ use std::collections::HashMap;
 
 use crate::domain::holder::Holder;
 
-/// By so much a turn moves a mark on.
+/// By so much a turn moves a mark on: whoever stands for several has four for each of somebody else. Where there are two
+/// connections only, sixteen kept everybody else waiting for seconds.
 const STEP: u64 = 4;
 
 /// So far somebody may be behind the others: the turns of two pages.

@@ -16,6 +16,7 @@ const BLANKS: &[&str] = &[
     "FOR SHARE SKIP LOCKED",
     "FOR SHARE",
     "FOR KEY SHARE",
+    "FOR KEY SHARE",
 ];
 
 /// A text that is being written.

@@ -17,9 +17,17 @@ const LOCK_TRIES: i32 = 5_000;
 /// How many statements a connection keeps prepared: more than the service has.
 const PREPARED_STATEMENTS: usize = 256;
 
-/// The log of changes of the file at `path`.
+/// As many links are followed as Linux does.
+const MOST_LINKS: usize = 40;
+
+/// The log of changes of the file at `path`: SQLite names it after the file that a symbolic link leads to.
 pub(super) fn log_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = path.read_link() else { break };
+        path = path.with_file_name(target);
+    }
+    let mut name = path.into_os_string();
     name.push("-wal");
     name.into()
 }
@@ -79,6 +87,8 @@ pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // No mutex: each connection is used by one thread at a time, and Rust sees to that.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // Whoever opens it says it better; this is for all others, since merely to look deletes a log.
+    require_no_log_alone(path).map_err(|alone| rusqlite::Error::UserFunctionError(alone.into()))?;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait_for_lock))?;
     connection.pragma_update(None, "synchronous", "FULL")?;

@@ -89,6 +89,22 @@ pub fn find_access_token(
     })
 }
 
+/// The session of an access token or a refresh token, whatever has become of either.
+pub fn find_session(digest: &Digest) -> impl Batch<Out = Option<SessionId>> {
+    sql!(
+        one: [
+            "SELECT session_id FROM refresh_token WHERE digest = $1 \
+             UNION ALL SELECT session_id FROM access_token WHERE digest = $1"
+        ],
+        many(1): [
+            "SELECT session_id, digest FROM refresh_token WHERE digest = ANY($1) \
+             UNION ALL SELECT session_id, digest FROM access_token WHERE digest = ANY($1)"
+        ],
+    )
+    .with(values![digest])
+    .first(|row| Ok(row.take()?))
+}
+
 /// A refresh token on record, with its session, which counts as ended where its user is not active, and which nobody else
 /// changes until the end of the transaction. A statement of its own takes the lock, because the other has to see what was
 /// committed while it was waited for.

@@ -89,6 +89,14 @@ pub fn hold(id: UserId) -> impl Batch<Out = bool> {
         .exists()
 }
 
+/// The same, for those who share what they wait with: whatever else becomes of the user meanwhile is not waited for, since
+/// nothing but [removal](lock_to_remove) is kept back.
+pub fn keep(id: UserId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR KEY SHARE")
+        .with(values![id])
+        .exists()
+}
+
 /// Whether a user is active, if there is one, who is neither removed nor deactivated nor activated until the end of the
 /// transaction.
 pub fn hold_standing(id: UserId) -> impl Batch<Out = Option<bool>> {
@@ -119,6 +127,11 @@ pub fn share(id: UserId) -> impl Batch {
 /// Locks a user, for whom nobody adds anything before the end of the transaction.
 pub fn lock(id: UserId) -> impl Batch {
     lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR NO KEY UPDATE").with(values![id])
+}
+
+/// The same, and nobody [keeps](keep) the user.
+pub fn lock_to_remove(id: UserId) -> impl Batch {
+    lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR UPDATE").with(values![id])
 }
 
 /// Marks a user as removed, and forgets email and name. Says how many were. Scripts that hold the user go first.

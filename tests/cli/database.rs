@@ -51,28 +51,33 @@ fn a_log_whose_file_was_moved_away_is_left_as_it_is_by_whatever_would_make_a_new
     std::fs::rename(place.path("left.db"), place.path("broken.db")).unwrap();
     let left = log("left.db-wal");
     assert!(!left.is_empty());
-    for command in [
-        &["team", "create", "--name", "New"][..],
-        &["team", "list"],
-        &["setup-link"],
-        &["backup", "restore", backup],
-        &["serve"],
-    ] {
-        let command = [command, &["--database", "sqlite:left.db"]].concat();
-        place.run(&command).failed(1, "left.db-wal");
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, place.path(name)).unwrap();
+    link("left.db", "link.db");
+    for is_empty in [false, true] {
+        if is_empty {
+            place.write("left.db", "");
+        }
+        for name in ["sqlite:left.db", "sqlite:link.db"] {
+            for command in [
+                &["team", "create", "--name", "New"][..],
+                &["team", "list"],
+                &["setup-link"],
+                &["backup", "restore", backup],
+                &["serve"],
+            ] {
+                let command = [command, &["--database", name]].concat();
+                place.run(&command).failed(1, "left.db-wal");
+            }
+            for (from, to) in [("sqlite:broken.db", name), (name, "sqlite:other.db")] {
+                place.run(&["copy", "--from", from, "--to", to]);
+            }
+            place.run(&["backup", "create", "--to", ".", "--database", name]);
+            let doctor = place.run(&["doctor", "--database", name]);
+            assert!(doctor.output.contains("left.db-wal"), "{}", doctor.output);
+            assert_eq!(log("left.db-wal"), left, "{name}, {is_empty}");
+        }
+        assert_eq!(place.path("left.db").exists(), is_empty);
     }
-    let copy = [
-        "copy",
-        "--from",
-        "sqlite:broken.db",
-        "--to",
-        "sqlite:left.db",
-    ];
-    place.run(&copy).failed(1, "left.db-wal");
-    let doctor = place.run(&["doctor", "--database", "sqlite:left.db"]);
-    assert!(doctor.output.contains("left.db-wal"), "{}", doctor.output);
-    assert!(!place.path("left.db").exists());
-    assert_eq!(log("left.db-wal"), left);
     std::fs::rename(place.path("left.db-wal"), place.path("broken.db-wal")).unwrap();
     let teams = place.json(&["team", "list", "--database", "sqlite:broken.db"]);
     assert_eq!(teams[0]["name"], "Last", "{teams}");

@@ -51,8 +51,8 @@ const ROUND_TRIPS: [(&str, usize); 18] = [
     ("archive_product, refused", 2),
     // Begin, lock and look; write; commit.
     ("exchange_token, code", 3),
-    ("exchange_token, refresh", 3),
-    ("exchange_token, refresh repeated", 2),
+    ("exchange_token, refresh", 4),
+    ("exchange_token, refresh repeated", 3),
     ("authenticate_access_token", 1),
     ("membership", 1),
     ("list_links", 1),
