@@ -39,10 +39,10 @@ pub fn rfc3339<T>(time: &DateTime<Utc>, write: impl FnOnce(&str) -> T) -> T {
 
 /// The time that a text of RFC 3339 says, if [it says one](is_writable).
 pub fn parse_rfc3339(text: &str) -> Option<DateTime<Utc>> {
-    // chrono also tolerates a space where the standard has a T.
+    // chrono also tolerates a space where the standard has a T, and U+2212 for the minus of an offset.
     let has_t = matches!(text.as_bytes().get(10), Some(b'T' | b't'));
     let time = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
-    (has_t && is_writable(&time)).then_some(time)
+    (has_t && text.is_ascii() && is_writable(&time)).then_some(time)
 }
 
 /// Whether RFC 3339 has a text for the time in UTC: years have four digits there. An offset leads beyond them.
