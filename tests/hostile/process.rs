@@ -26,6 +26,7 @@ impl Process {
         Watch {
             process: self,
             before: self.mebibytes("VmRSS"),
+            mapped: self.mebibytes("RssFile"),
         }
     }
 
@@ -92,12 +93,19 @@ impl Process {
 pub struct Watch {
     process: Process,
     before: f64,
+    /// Of that, pages of files, such as of the database.
+    mapped: f64,
 }
 
 impl Watch {
     /// The most that it took since then beyond what it took then, in MiB.
     pub fn growth(self) -> f64 {
         self.process.mebibytes("VmHWM") - self.before
+    }
+
+    /// The same without pages of files, which the system takes back when it needs them.
+    pub fn growth_but_for_files(self) -> f64 {
+        self.growth() - (self.process.mebibytes("RssFile") - self.mapped)
     }
 }
 
