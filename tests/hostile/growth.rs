@@ -1,8 +1,7 @@
 //! What one key, or one signed-in app, can make the database keep.
 //!
 //! A request under an idempotency key leaves its answer behind for 24 hours, and a refresh its spent token for as long as
-//! the session is alive. What that comes to is told to operators in README.md ("Running it where strangers connect"); the
-//! figures there are those here.
+//! the session is alive. The figures are in docs/operations.md ("What one caller can make the database keep").
 
 use std::sync::Arc;
 use std::time::Duration;
