@@ -1,9 +1,9 @@
-//! What users do with their own account (docs/decisions.md, W12, W24 and W25).
+//! Operations of users on their own account (docs/decisions.md, W12, W24 and W25).
 //!
-//! Deleting it is one transaction, behind which sessions and much else go step by step (`emptying`). The user is locked
-//! first, so that nobody adds them to a team meanwhile; then their teams are locked, and left one after another, each as
-//! [`super::membership`] tells. Who is the last owner of a team with others keeps the account until another owner is
-//! named; the operator deletes it all the same.
+//! Deleting an account is one transaction, after which sessions and much else are deleted step by step (`emptying`). The
+//! user is locked first, so that no team can add them meanwhile; then their teams are locked and left one after another, as
+//! [`super::membership`] describes. The last owner of a team with other members keeps the account until another owner is
+//! named, unless the operator deletes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +22,17 @@ use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::time::Timestamp;
 use crate::store::{Sql, audit, member, refused_sign_in, user};
 
-/// For how long back the sign-ins of a user are shown.
+/// How far back a user's sign-ins are shown.
 const SIGN_INS_SHOWN: Duration = Duration::from_hours(90 * 24);
 
-/// As many of them are, at most.
+/// How many sign-ins are shown at most.
 const SIGN_INS: u32 = 100;
 
 impl App {
-    /// Gives a user another name.
+    /// Changes a user's name.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a name that is none; [`Error::InvalidToken`] when the person is not signed in any more.
+    /// [`Error::Invalid`] for an invalid name; [`Error::InvalidToken`] when the person is no longer signed in.
     pub async fn change_name(&self, person: Person, name: &str) -> Result<(), Error> {
         let name = typed_text("name", name)?;
         let user_id = person.user_id;
@@ -42,7 +42,7 @@ impl App {
             .write(user_id, async move |sql| {
                 sql.run((user::lock(user_id), require_person(&person)))
                     .await?;
-                // What stays as it is, is told of by nobody.
+                // A name that stays the same leaves no event.
                 if sql.run(user::set_name(user_id, &name)).await? > 0 {
                     sql.run(audit::insert(&event)).await?;
                 }
@@ -51,19 +51,19 @@ impl App {
             .await
     }
 
-    /// The sign-ins of a user of the last 90 days, newest first; of very many, the newest.
+    /// A user's sign-ins of the last 90 days, newest first; if there are very many, only the newest.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_sign_ins(&self, user_id: UserId) -> Result<Vec<AuditEvent>, Error> {
         self.done_lately(user_id, Action::SignIn).await
     }
 
-    /// The passkeys that were refused in the last 90 days because there are two of them, newest first; of very many, the
-    /// newest.
+    /// A user's passkeys that were refused in the last 90 days because there are two of them, newest first; if there are
+    /// very many, only the newest.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_refused_passkeys(&self, user_id: UserId) -> Result<Vec<AuditEvent>, Error> {
         self.done_lately(user_id, Action::RefusePasskey).await
     }
@@ -77,10 +77,11 @@ impl App {
         self.store.read(user_id, list).await
     }
 
-    /// The sign-ins that were refused on a user's account in the last 90 days, newest first; of very many, the newest.
+    /// The sign-ins that were refused on a user's account in the last 90 days, newest first; if there are very many, only
+    /// the newest.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_refused_sign_ins(
         &self,
         user_id: UserId,
@@ -89,10 +90,10 @@ impl App {
         self.refused_since(user_id, since, SIGN_INS).await
     }
 
-    /// All of them that are kept; of more than `limit`, the newest.
+    /// All refused sign-ins that are kept; if there are more than `limit`, only the newest.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_all_refused_sign_ins(
         &self,
         user_id: UserId,
@@ -113,10 +114,10 @@ impl App {
         self.store.read(user_id, list).await
     }
 
-    /// What a user has done, newest first.
+    /// The events of what a user has done, newest first.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_own_events(
         &self,
         user_id: UserId,
@@ -126,21 +127,21 @@ impl App {
         self.store.read(user_id, list).await
     }
 
-    /// Deletes the account of somebody who has lately proven who they are.
+    /// Deletes the account of a user who has recently proven who they are.
     ///
     /// # Errors
-    /// [`Error::Refused`] for the last owner of a team with other members; [`Error::InvalidToken`] when the person is not
-    /// signed in any more; what the store answers.
+    /// [`Error::Refused`] for the last owner of a team with other members; [`Error::InvalidToken`] when the person is no
+    /// longer signed in; any store error.
     pub async fn delete_account(&self, person: Person) -> Result<(), Error> {
         let user_id = person.user_id;
         self.delete(Actor::Person(person), user_id).await
     }
 
-    /// Deletes the account of a user, for the operator, also of the last owner of a team. Keys and links that the user made
-    /// stay. Where this ends early, the background task of a server goes on with what is left.
+    /// Deletes a user's account for the operator, even the last owner's of a team. Keys and links that the user made stay.
+    /// If this ends early, a server's background task continues with what is left.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such user; what the store answers.
+    /// [`Error::Missing`] when there is no such user; any store error.
     pub async fn delete_user(&self, id: UserId) -> Result<(), Error> {
         self.delete(Actor::Operator, id).await
     }

@@ -1,4 +1,4 @@
-//! API keys: who makes them, ends them, and how one is found behind a request ([`crate::domain::api_key`]).
+//! API keys: how they are created, rotated, revoked, and looked up for a request ([`crate::domain::api_key`]).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, api_key, audit};
 
 impl App {
-    /// Makes a key for a team, on behalf of `by`, valid for `expires_in` or until it is revoked. Answers the key itself
-    /// too: this is the only time that it is seen.
+    /// Creates a key for a team, on behalf of `by`, valid for `expires_in` or until it is revoked. Also returns the key
+    /// itself, which is never shown again.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown team, [`Error::Invalid`] for a name that is no plain text, [`Error::Refused`] for an
-    /// expiry beyond the end of time; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who may not; what
-    /// the store answers.
+    /// [`Error::Missing`] for an unknown team, [`Error::Invalid`] for a name that is not plain text, [`Error::Refused`] for
+    /// an expiry beyond the end of time; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who is not
+    /// allowed to; any store error.
     pub async fn create_api_key(
         &self,
         by: &Actor,
@@ -75,13 +75,13 @@ impl App {
         Ok((added.await?, secret))
     }
 
-    /// Makes a key that takes the place of another, which works on for `overlap`, and returns when every process knows how
-    /// long: a quarter of a second later. Without an overlap, no process takes the old key any more by then.
+    /// Creates a key that replaces another, which works on for `overlap`. Returns when every process knows how long, a
+    /// quarter of a second later. Without an overlap, no process accepts the old key any more by then.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown key; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who may not;
-    /// [`Error::Refused`] for a key that has ended or was rotated before, for a team that has as many keys as it may have,
-    /// and for an overlap beyond the end of time; what the store answers.
+    /// [`Error::Missing`] for an unknown key; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who is not
+    /// allowed to; [`Error::Refused`] for a key that has ended or was rotated before, for a team that has as many keys as it
+    /// may have, and for an overlap beyond the end of time; any store error.
     pub async fn rotate_api_key(
         &self,
         by: &Actor,
@@ -108,7 +108,7 @@ impl App {
     /// The keys of a team, or of all teams, oldest first, revoked and expired ones too.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown team; what the store answers.
+    /// [`Error::Missing`] for an unknown team; any store error.
     pub async fn list_api_keys(
         &self,
         team_id: Option<TeamId>,
@@ -124,11 +124,11 @@ impl App {
         self.store.read(Holder::Service, calls).await
     }
 
-    /// At most `limit` keys of a team, for a person who manages it: those that are valid, then the others, each newest first,
-    /// so that no number of others hides a key that works.
+    /// At most `limit` keys of a team, for a person who manages it: first the valid ones, then the others, each newest
+    /// first, so that no number of invalid keys hides one that works.
     ///
     /// # Errors
-    /// [`Error::NotAMember`] and [`Error::RoleInsufficient`]; what the store answers.
+    /// [`Error::NotAMember`] and [`Error::RoleInsufficient`]; any store error.
     pub async fn list_newest_api_keys(
         &self,
         user_id: UserId,
@@ -146,22 +146,22 @@ impl App {
         self.store.read(user_id, calls).await
     }
 
-    /// The key of that id, revoked or not.
+    /// The key with this id, revoked or not.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown key; what the store answers.
+    /// [`Error::Missing`] for an unknown key; any store error.
     pub async fn get_api_key(&self, id: ApiKeyId) -> Result<ShownApiKey, Error> {
         let calls = async move |sql: Sql<'_>| sql.run(api_key::find_shown(id)).await;
         let found = self.store.read(Holder::Service, calls).await?;
         found.ok_or_else(|| ApiKey::missing(id))
     }
 
-    /// Ends a key for ever, and returns when no process takes it any more, a quarter of a second later.
-    /// Revoking it again changes nothing.
+    /// Ends a key for ever, and returns when no process accepts it any more, a quarter of a second later. Revoking it again
+    /// changes nothing.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown key; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who may not;
-    /// what the store answers.
+    /// [`Error::Missing`] for an unknown key; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who is not
+    /// allowed to; any store error.
     pub async fn revoke_api_key(&self, by: &Actor, id: ApiKeyId) -> Result<ApiKey, Error> {
         let now = self.now();
         let event = self.event(by, Action::RevokeApiKey).to(id.0);
@@ -173,9 +173,9 @@ impl App {
             })
         };
         let revoked = match revoke().await {
-            // A replica that is frozen while its statement waits keeps the lock of PostgreSQL for longer than a change may
-            // take: until the statement has ended, and then until the server has had enough. To revoke twice is to
-            // revoke once.
+            // A replica that freezes while its statement waits keeps the PostgreSQL lock for longer than a change may take:
+            // until the statement has ended, and then until the server gives up on it. Revoking twice has the same effect as
+            // once.
             Err(Error::Unavailable(_)) => revoke().await,
             done => done,
         };
@@ -184,8 +184,8 @@ impl App {
         Ok(key)
     }
 
-    /// For whom a key is changed: its team, if it is one that the person manages. Whoever does not takes neither a lock nor a
-    /// connection of that team, and is refused here.
+    /// The holder for a change to a key: its team, if the person manages it. Anybody else takes no lock and no connection of
+    /// that team, and is refused here.
     async fn holder_of_key(&self, by: &Actor, id: ApiKeyId) -> Result<Holder, Error> {
         let Actor::Person(person) = by else {
             return Ok(Holder::Service);
@@ -201,7 +201,7 @@ impl App {
         Ok(self.store.read(user_id, find).await?.into())
     }
 
-    /// What a request brought as its key: the form of step 3.
+    /// The key that a request presented: the form check of step 3.
     ///
     /// # Errors
     /// [`Error::InvalidToken`] when it is malformed.
@@ -212,11 +212,11 @@ impl App {
         }
     }
 
-    /// The key that was presented: the rest of step 3, and step 5. `from` is the client address, if there is one; it is asked
-    /// for only where the use is noted.
+    /// The key that was presented: the rest of step 3, and step 5. `from` is the client address, if there is one; it is
+    /// called only if the use is noted.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`] when it is unknown, expired or revoked; what the store answers.
+    /// [`Error::InvalidToken`] when it is unknown, expired or revoked; any store error.
     pub async fn look_up_api_key(
         &self,
         presented: Presented,
@@ -241,17 +241,17 @@ impl App {
         Ok(key)
     }
 
-    /// [`presented_api_key`](App::presented_api_key) and [`look_up_api_key`](App::look_up_api_key) in one step, from
-    /// nowhere.
+    /// [`presented_api_key`](App::presented_api_key) and [`look_up_api_key`](App::look_up_api_key) in one step, without a
+    /// client address.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`]; what the store answers.
+    /// [`Error::InvalidToken`]; any store error.
     pub async fn authenticate_api_key(&self, text: &str) -> Result<ApiKey, Error> {
         let presented = self.presented_api_key(text)?;
         self.look_up_api_key(presented, || None).await
     }
 
-    /// The key as the store has it.
+    /// Finds the key in the store, and starts its lease.
     async fn find_api_key(&self, presented: Presented, begun: Instant) -> Result<ApiKey, Error> {
         let Presented { digest, holder } = presented;
         let find = api_key::find(&digest);
@@ -261,7 +261,7 @@ impl App {
         Ok(key)
     }
 
-    /// Adds a key that is all as given; of its text, nothing but the digest is kept.
+    /// Adds a key exactly as given; only the digest of its text is kept.
     pub(crate) async fn add_api_key(&self, key: ApiKey, digest: Digest) -> Result<ApiKey, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
@@ -284,7 +284,7 @@ async fn require_room(sql: Sql<'_>, team_id: TeamId, now: Timestamp) -> Result<(
     }
 }
 
-/// A key that is to take the place of another.
+/// A key to replace another.
 struct Rotation {
     by: Actor,
     id: ApiKeyId,
@@ -295,8 +295,8 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// The team is locked before the key, as where a member is removed with keys; nobody adds another key meanwhile. Whoever
-    /// rotates or revokes the same key waits for the key's lock, and finds it as this leaves it.
+    /// The team is locked before the key, as when a member is removed with keys, so no other key is added meanwhile. Any
+    /// other rotation or revocation of the same key waits for the key's lock, and finds it as this leaves it.
     async fn carry_out(&self, sql: Sql<'_>) -> Result<RotatedApiKey, ScriptError> {
         let missing = || ApiKey::missing(self.id);
         let team_id = sql.run(api_key::find_id(self.id)).await?;
@@ -307,7 +307,7 @@ impl Rotation {
         let (old, new) = key.rotated(self.successor, self.by.user_id(), self.overlap, self.now)?;
         let secret = new_key(new.mode);
         sql.run(api_key::replace(&old)).await?;
-        // Behind the old one, which may have made room.
+        // After the old key is replaced, which may have made room.
         require_room(sql, team_id, self.now).await?;
         add_api_key(sql, &new, &secret.digest()).await?;
         let event = self.event.clone().in_team(team_id).with_successor(new.id);
@@ -321,7 +321,7 @@ async fn add_api_key(sql: Sql<'_>, key: &ApiKey, digest: &Digest) -> Result<(), 
     sql.run((require_team(key.team_id), insert)).await.map(drop)
 }
 
-/// The right to revoke is one in the key's team. What was revoked before is not told of twice.
+/// Requires the right to revoke in the key's team. A key that was revoked before gets no second event.
 async fn revoke_api_key(
     sql: Sql<'_>,
     by: &Actor,
@@ -344,7 +344,8 @@ async fn revoke_api_key(
     })
 }
 
-/// Refuses a key that has ended when this is answered, and keeps it from being revoked until the end of the transaction.
+/// Refuses a key that has ended by the time this is answered, and keeps it from being revoked until the end of the
+/// transaction.
 pub(super) fn require_valid_key(
     team_id: TeamId,
     id: ApiKeyId,

@@ -1,4 +1,4 @@
-//! The audit ([`crate::domain::audit`]).
+//! Making and listing audit events ([`crate::domain::audit`]).
 
 use super::App;
 use crate::domain::Error;
@@ -13,16 +13,16 @@ use crate::store::{Sql, audit, team};
 use super::member::require_role;
 
 impl App {
-    /// Something that is done now; it is written with the change.
+    /// An event for something done now. The caller writes it along with the change.
     pub(super) fn event(&self, actor: &Actor, action: Action) -> AuditEvent {
         let now = self.now();
         AuditEvent::new(self.ids.next(now), actor, action, now)
     }
 
-    /// What was done in a team, newest first, for a person who manages it.
+    /// The events of a team, newest first, for a person who manages it.
     ///
     /// # Errors
-    /// [`Error::NotAMember`] and [`Error::RoleInsufficient`]; what the store answers.
+    /// [`Error::NotAMember`] and [`Error::RoleInsufficient`]; any store error.
     pub async fn list_team_events(
         &self,
         user_id: UserId,
@@ -39,11 +39,10 @@ impl App {
         self.store.read(user_id, calls).await
     }
 
-    /// What was done in a team, also in one that was deleted, or in all and by users, newest first, for the operator; no
-    /// sign-ins.
+    /// The events of a team, even a deleted one, or of all teams and of users, newest first, for the operator; no sign-ins.
     ///
     /// # Errors
-    /// [`Error::Missing`] for a team of which nothing is known; what the store answers.
+    /// [`Error::Missing`] for a team of which nothing is known; any store error.
     pub async fn list_audit_events(
         &self,
         team_id: Option<TeamId>,
@@ -52,7 +51,7 @@ impl App {
         let calls = async move |sql: Sql<'_>| match team_id {
             Some(id) => {
                 let (exists, events) = sql.run((team::exists(id), audit::list(id, part))).await?;
-                // Of a team that was deleted, this is what is kept.
+                // Events are all that is kept of a deleted team.
                 match exists || !events.is_empty() {
                     true => Ok(events),
                     false => Err(Team::missing(id).into()),

@@ -1,4 +1,4 @@
-//! Authorization codes: who gets one ([`crate::domain::auth_code`]).
+//! Issuing authorization codes ([`crate::domain::auth_code`]).
 
 use super::App;
 use super::browser_session::require_person;
@@ -19,8 +19,8 @@ impl App {
     /// Issues a code for a user who has signed in.
     ///
     /// # Errors
-    /// [`Error::Missing`] for a user or client that does not exist, [`Error::Deactivated`], [`Error::Refused`] for a redirect
-    /// URI that is not one of the client's.
+    /// [`Error::Missing`] for a user or client that does not exist, [`Error::Deactivated`], [`Error::Refused`] for a
+    /// redirect URI that is not one of the client's.
     pub async fn issue_auth_code(
         &self,
         user_id: UserId,
@@ -40,10 +40,11 @@ impl App {
         Ok(code)
     }
 
-    /// What an app's request comes to (docs/decisions.md, A1 to A8), for whoever is at the browser.
+    /// The ruling on an app's authorization request (docs/decisions.md, A1 to A8), for the user at the browser, if one is
+    /// signed in.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn check_authorization_request(
         &self,
         user_id: Option<UserId>,
@@ -68,10 +69,10 @@ impl App {
         })))
     }
 
-    /// Issues a code to the app whose request somebody who is signed in has approved.
+    /// Issues a code to the app whose request a signed-in user has approved.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`] when the person is not signed in any more; as of [`issue_auth_code`](App::issue_auth_code).
+    /// [`Error::InvalidToken`] when the person is no longer signed in; as for [`issue_auth_code`](App::issue_auth_code).
     pub async fn approve_authorization(
         &self,
         person: Person,
@@ -88,7 +89,7 @@ impl App {
         Ok(code)
     }
 
-    /// A code, and what is kept of it.
+    /// A new code, and what is stored of it.
     fn drawn_code(
         &self,
         user_id: UserId,
@@ -110,7 +111,7 @@ impl App {
     }
 }
 
-/// Every code comes to be here, for a user who is active, a client and a redirect URI that there are.
+/// Adds a code, for an active user and an existing client and redirect URI. Every code is made here.
 async fn add_code(sql: Sql<'_>, code: &AuthCode) -> Result<(), ScriptError> {
     let user = require_active(code.user_id);
     let uri = require_redirect_uri(&code.client_id, &code.redirect_uri);

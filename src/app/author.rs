@@ -1,4 +1,4 @@
-//! Whether somebody may still change a catalog ([`crate::domain::author`]).
+//! Checks whether an author may still change a catalog ([`crate::domain::author`]).
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use crate::domain::member::Role;
 use crate::domain::time::{Clock, Timestamp};
 use crate::store::Batch;
 
-/// A change that somebody asks for.
+/// A change that an author requested.
 #[derive(Clone)]
 pub(super) struct Change {
     pub author: Author,
-    /// When it was asked for, which is what it is dated by.
+    /// When it was requested, which is the date of the change.
     pub now: Timestamp,
     clock: Arc<dyn Clock>,
 }
 
 impl App {
-    /// A change that is asked for now.
+    /// A change requested now.
     pub(super) fn change(&self, author: Author) -> Change {
         Change {
             author,
@@ -32,9 +32,9 @@ impl App {
 }
 
 impl Change {
-    /// Refuses an author whose right has ended, and keeps it from ending until the end of the transaction, but for its time. It
-    /// travels with the first statements of a change; whether a key's time is over is asked when these are answered, since they
-    /// may have waited for others (C11).
+    /// Refuses an author whose right has ended, and keeps it from ending before the end of the transaction, except by
+    /// expiry. It is sent with the first statements of a change. Whether a key has expired is checked when these are
+    /// answered, since they may have waited for others (C11).
     pub(super) fn require_author(&self) -> impl Batch + use<> {
         let Author { catalog, right } = self.author;
         let (key, member) = match right {

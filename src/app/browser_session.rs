@@ -1,4 +1,4 @@
-//! Browser sessions: who is behind a cookie, and how a session ends ([`crate::domain::browser_session`]).
+//! Browser sessions: how a cookie leads to a user, and how a session ends ([`crate::domain::browser_session`]).
 
 use super::cleanup::STEP;
 use super::session_end::end_and_tell;
@@ -15,7 +15,7 @@ use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, audit, auth_code, browser_session, session, user};
 
 impl App {
-    /// What a request brought as its cookie.
+    /// The cookie that a request presented.
     ///
     /// # Errors
     /// [`Error::InvalidToken`] when it is malformed.
@@ -26,17 +26,17 @@ impl App {
         }
     }
 
-    /// A new cookie for a session of this user. Whoever presents it is no stranger.
+    /// A new cookie for a session of this user. It is known from the start, so its bearer is no stranger.
     pub(super) fn new_cookie(&self, user_id: UserId) -> Secret {
         let cookie = Secret::base64url();
         self.known.note(&cookie.digest(), user_id.into());
         cookie
     }
 
-    /// Who is behind it.
+    /// The user and session of the presented cookie.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`] when nobody is, or not any more; what the store answers.
+    /// [`Error::InvalidToken`] when there is none, or it has ended; any store error.
     pub async fn look_up_cookie(&self, presented: Presented) -> Result<InBrowser, Error> {
         let Presented { digest, holder } = presented;
         let find = async move |sql: Sql<'_>| sql.run(browser_session::find(&digest)).await;
@@ -53,10 +53,10 @@ impl App {
         Ok(found)
     }
 
-    /// Where a user is signed in: a part of the browsers and one of the apps, newest first.
+    /// Where a user is signed in: one part of the list of browsers and one of the list of apps, newest first.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_devices(
         &self,
         user_id: UserId,
@@ -75,13 +75,13 @@ impl App {
     /// Signs a browser out.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn sign_out(&self, person: Person) -> Result<(), Error> {
         let (user_id, id) = (person.user_id, person.session_id);
         let event = self.event(&Actor::Person(person), Action::SignOut).to(id.0);
         self.store
             .write(user_id, async move |sql| {
-                // Twice is as good as once, and told once.
+                // Signing out twice is no error, but leaves only one event.
                 if sql.run(browser_session::delete(user_id, id)).await? > 0 {
                     sql.run(audit::insert(&event)).await?;
                 }
@@ -93,7 +93,7 @@ impl App {
     /// Ends a session of another browser of the same user.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is none; [`Error::InvalidToken`] when the person is not signed in any more.
+    /// [`Error::Missing`] when there is none; [`Error::InvalidToken`] when the person is no longer signed in.
     pub async fn end_browser_session(
         &self,
         person: Person,
@@ -114,10 +114,10 @@ impl App {
             .await
     }
 
-    /// Ends the session of an app of the same user, whose tokens are worth nothing from then on.
+    /// Ends the session of an app of the same user. Its tokens are invalid from then on.
     ///
     /// # Errors
-    /// As [`end_browser_session`](App::end_browser_session).
+    /// As for [`end_browser_session`](App::end_browser_session).
     pub async fn end_session(&self, person: Person, id: SessionId) -> Result<(), Error> {
         let user_id = person.user_id;
         let event = self.event(&Actor::Person(person.clone()), Action::EndSession);
@@ -133,7 +133,7 @@ impl App {
     /// Ends the sessions of all apps of a user.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`] when the person is not signed in any more; what the store answers.
+    /// [`Error::InvalidToken`] when the person is no longer signed in; any store error.
     pub async fn end_app_sessions(&self, person: Person) -> Result<(), Error> {
         let user_id = person.user_id;
         let now = self.now();
@@ -143,7 +143,7 @@ impl App {
             .write(user_id, async move |sql| {
                 sql.run((user::lock(user_id), require_person(&person)))
                     .await?;
-                // First, so that no code that is being exchanged begins a session behind this.
+                // First, so that no code that is being exchanged starts a session after this.
                 sql.run(auth_code::delete_unused(user_id)).await?;
                 if end_app_sessions(sql, user_id, now).await? {
                     sql.run(audit::insert(&event)).await?;
@@ -153,10 +153,10 @@ impl App {
             .await
     }
 
-    /// Ends all sessions of a user but that of the browser that asks for it: browsers and apps.
+    /// Ends all sessions of a user, in browsers and apps, except that of the browser that asks for it.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`] when the person is not signed in any more; what the store answers.
+    /// [`Error::InvalidToken`] when the person is no longer signed in; any store error.
     pub async fn end_other_sessions(&self, person: Person) -> Result<(), Error> {
         let user_id = person.user_id;
         let now = self.now();
@@ -168,7 +168,7 @@ impl App {
                 sql.run((user::lock(user_id), require_person(&person)))
                     .await?;
                 end_other_browsers(sql, &person, &browsers).await?;
-                // First, so that no code that is being exchanged begins a session behind this.
+                // First, so that no code that is being exchanged starts a session after this.
                 sql.run(auth_code::delete_unused(user_id)).await?;
                 if end_app_sessions(sql, user_id, now).await? {
                     sql.run(audit::insert(&apps)).await?;
@@ -179,7 +179,7 @@ impl App {
     }
 }
 
-/// Ends the sessions of all other browsers of a person, who is locked; `event` tells of it, if there was one.
+/// Ends the sessions of all other browsers of a person, who is locked. `event` records it, if there was one.
 pub(super) async fn end_other_browsers(
     sql: Sql<'_>,
     person: &Person,
@@ -191,8 +191,9 @@ pub(super) async fn end_other_browsers(
     Ok(())
 }
 
-/// Ends the sessions of all browsers of a user, who is locked, but not the one that is to stay, if one is; says whether there
-/// was one. As to a million of them, as [`end_app_sessions`]; the background task deletes those before the next generation.
+/// Ends the sessions of all browsers of a user, who is locked, except the one in `stays`. Returns whether there was one.
+/// There may be a million, which are handled as in [`end_app_sessions`]; the background task deletes the sessions of earlier
+/// generations.
 pub(super) async fn end_browsers(
     sql: Sql<'_>,
     user_id: UserId,
@@ -216,9 +217,10 @@ fn kept(found: u64) -> Result<(), Error> {
     }
 }
 
-/// Ends the sessions of all apps of a user, who is locked; says whether there was one. A thief may have begun a million, and
-/// whoever sets a new password has to be rid of all of them at once, without anybody waiting for it: beyond [`STEP`], the user
-/// begins another generation of sessions, and the background task marks those before it as ended (`session_end`).
+/// Ends the sessions of all apps of a user, who is locked. Returns whether there was one. A thief may have started a
+/// million, and a user who sets a new password has to be rid of all of them at once, without making others wait. So beyond
+/// [`STEP`], the user starts another generation of sessions, and the background task marks those before it as ended
+/// (`session_end`).
 pub(super) async fn end_app_sessions(
     sql: Sql<'_>,
     user_id: UserId,
@@ -232,13 +234,13 @@ pub(super) async fn end_app_sessions(
     Ok(ended > 0)
 }
 
-/// Refuses a person who is signed in no longer, and keeps the session from ending until the end of the transaction. A script that
-/// changes the row of the user locks that first: two of them would otherwise wait for each other.
+/// Refuses a person who is no longer signed in, and keeps the session from ending before the end of the transaction. A
+/// script that changes the row of the user must lock that first: two of them would otherwise wait for each other.
 pub(super) fn require_person(person: &Person) -> impl Batch<Out = ()> + use<> {
     require_signed_in(person.user_id, person.session_id)
 }
 
-/// The same, of a user and a session.
+/// Like [`require_person`], for a user and a session.
 pub(super) fn require_signed_in(
     user_id: UserId,
     session_id: BrowserSessionId,
@@ -250,7 +252,7 @@ pub(super) fn require_signed_in(
     (user::share(user_id), session).rule(|(_, session)| Ok(session))
 }
 
-/// Gives a session another cookie, as its user has proven again who they are.
+/// Gives a session a new cookie, after its user has proven again who they are.
 pub(super) fn confirm_session(
     id: BrowserSessionId,
     cookie: &Digest,

@@ -1,5 +1,5 @@
-//! How many rows one step of a deletion may still delete, of all kinds together: a step is one transaction, and nobody is to
-//! wait for it long.
+//! How many rows of all kinds together one step of a deletion may still delete. A step is one transaction, and others must
+//! not wait for it long.
 
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql};
@@ -15,7 +15,7 @@ impl Budget {
         Budget { limit, left: limit }
     }
 
-    /// Has a statement delete at most as many rows as it is told, which are those that are left.
+    /// Runs a deletion of at most the rows that are left. `delete` makes its statement from that limit.
     pub(super) async fn spend<B: Batch<Out = u64>>(
         &mut self,
         sql: Sql<'_>,
@@ -25,28 +25,28 @@ impl Budget {
             .await
     }
 
-    /// The same, of what is more than one statement.
+    /// Like [`spend`](Budget::spend), for a deletion of more than one statement.
     pub(super) async fn spend_by(
         &mut self,
         delete: impl AsyncFnOnce(u32) -> Result<u64, ScriptError>,
     ) -> Result<(), ScriptError> {
         let deleted = delete(self.left).await?;
-        // At most `left`, as it was told.
+        // At most `left`, the limit it was given.
         self.take(deleted as u32);
         Ok(())
     }
 
-    /// As many rows have gone.
+    /// Takes off rows that were deleted.
     fn take(&mut self, deleted: u32) {
         self.left = self.left.saturating_sub(deleted);
     }
 
-    /// As many rows may still go.
+    /// How many rows may still be deleted.
     pub(super) fn left(&self) -> u32 {
         self.left
     }
 
-    /// As many have gone in all.
+    /// How many rows have been deleted so far.
     pub(super) fn spent(&self) -> u32 {
         self.limit - self.left
     }

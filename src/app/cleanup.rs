@@ -1,11 +1,11 @@
-//! What runs besides the requests: expired rows are deleted, uses of keys and sessions are recorded, and
-//! sealed pairs of tokens are erased.
+//! Background tasks beside the requests: they delete expired rows, record uses of keys and sessions, and erase sealed pairs
+//! of tokens.
 //!
-//! Nothing depends on it being done in time. What has expired counts as absent from that moment on,
-//! whether or not its row is still there.
+//! Nothing depends on these running on time. Whatever has expired counts as absent from that moment on, whether or not its
+//! row still exists.
 //!
-//! A deletion goes in bounded steps, each a change of its own: it takes its turn among the requests, and between two of them the
-//! others have as much time as the step took (`emptying`, step 2).
+//! A deletion runs in bounded steps, each a change of its own, which takes its turn among the requests. Between two steps
+//! the others have as much time as the step took (`emptying`, step 2).
 
 use std::time::Duration;
 
@@ -33,30 +33,30 @@ use crate::store::{
 /// Rows deleted in one step: a few milliseconds of work.
 pub(super) const STEP: u32 = 500;
 
-/// Plans of imports deleted in one step: each may have five megabytes.
+/// Import plans deleted in one step: each may have five megabytes.
 pub(super) const IMPORTS: u32 = 10;
 
 /// How often expired rows are looked for.
 const CLEANUP_EVERY: Duration = Duration::from_secs(60);
 
-/// For how long the audit is kept.
+/// How long the audit is kept.
 const AUDIT_KEPT: Duration = Duration::from_hours(400 * 24);
 
 /// How often sealed pairs are erased, whose grace lasts 30 seconds.
 const ERASE_EVERY: Duration = Duration::from_secs(5);
 
-/// How often noted uses are recorded; they are kept to the minute.
+/// How often noted uses are recorded, which are kept to the minute.
 const RECORD_USES_EVERY: Duration = Duration::from_secs(10);
 
 impl App {
-    /// Runs for ever, beside the requests that are served. To stop it, drop it, and call [`App::record_uses`] once more.
-    /// Failures are logged and tried again.
+    /// Runs for ever, beside the requests. To stop it, drop it, and call [`App::record_uses`] once more. Failures are logged
+    /// and tried again.
     pub async fn run_background_tasks(&self, log: &Logger) {
         let erase = async || self.erase_successors().await;
         let record = async || self.record_uses().await;
         let delete = async || self.delete_expired().await;
         let counts = &self.counts;
-        // Beside each other: a long deletion must not keep sealed pairs from being erased.
+        // Concurrently: a long deletion must not keep sealed pairs from being erased.
         tokio::join!(
             self.repeat(
                 ERASE_EVERY,
@@ -79,10 +79,10 @@ impl App {
         );
     }
 
-    /// Deletes everything that has expired, step by step, and what is left of removed users and deleted teams.
+    /// Deletes everything that has expired, step by step, and what is left of removed users, deleted teams and deleted apps.
     ///
     /// # Errors
-    /// What the store answers; what was deleted until then stays deleted.
+    /// Any store error; what was deleted by then stays deleted.
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
         let records = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, STEP).await;
@@ -108,7 +108,7 @@ impl App {
         rows
     }
 
-    /// Runs a task now and then every `period`; after a long run it waits, instead of catching up.
+    /// Runs a task now, then every `period`. After a long run it waits, instead of catching up.
     async fn repeat(
         &self,
         period: Duration,
@@ -128,11 +128,11 @@ impl App {
         }
     }
 
-    /// Hands the uses of keys and sessions that were noted since the last call to the store. Keeps them
-    /// when the store cannot take them now.
+    /// Hands the store the uses of keys and sessions noted since the last call. Keeps them if the store cannot take them
+    /// now.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn record_uses(&self) -> Result<(), Error> {
         let keys = async |uses: Vec<_>| {
             let record = async move |sql: Sql<'_>| api_key::record_uses(sql, &uses).await;
@@ -157,7 +157,7 @@ impl App {
     /// Erases the sealed pairs whose grace has ended ([`super::session`], Refresh 6).
     ///
     /// # Errors
-    /// What the store answers; what was erased until then stays erased.
+    /// Any store error; what was erased by then stays erased.
     pub async fn erase_successors(&self) -> Result<(), Error> {
         let now = self.now();
         let erase = async move |sql: Sql<'_>| erase_successors(sql, now).await;
@@ -166,9 +166,9 @@ impl App {
     }
 }
 
-/// Erases the sealed pairs of at most [`STEP`] tokens whose grace does not run `now`: it has ended, or the token is to be
-/// spent only so long after now, by a clock that was wrong. Another replica's clock may be ahead of ours by some minutes,
-/// and its pairs are good all the same; of SQLite there is one process.
+/// Erases the sealed pairs of at most [`STEP`] tokens whose grace does not run at `now`: it has ended, or the token's time
+/// of spending lies so far after now that a wrong clock must have set it. Another replica's clock may be ahead of ours by
+/// some minutes, and its pairs are valid all the same; SQLite has only one process.
 async fn erase_successors(sql: Sql<'_>, now: Timestamp) -> Result<u64, ScriptError> {
     let last = match sql {
         Sql::Sqlite(_) => now.after(GRACE),
@@ -178,8 +178,8 @@ async fn erase_successors(sql: Sql<'_>, now: Timestamp) -> Result<u64, ScriptErr
         .await
 }
 
-/// Deletes at most [`STEP`] rows of access tokens and unused codes that have expired, and of sessions that are over, with
-/// all that belongs to them; says how many. The spent tokens and the code of a session that is alive stay, however old.
+/// Deletes at most [`STEP`] rows: expired access tokens and unused codes, and sessions that are over, with all that belongs
+/// to them. Returns how many. The spent tokens and the code of a live session stay, however old.
 async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
     let mut budget = Budget::of(STEP);
     budget
@@ -193,8 +193,8 @@ async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, Sc
     Ok(budget.spent())
 }
 
-/// Deletes at most [`STEP`] rows of browser sessions that are over, of links, invitations, emails that users want, spent
-/// challenges and counts that are too old, and of what was done or refused more than [`AUDIT_KEPT`] ago; says how many.
+/// Deletes at most [`STEP`] rows: browser sessions that are over; links, invitations, requested email changes, spent
+/// challenges and counts that are too old; and what was done or refused more than [`AUDIT_KEPT`] ago. Returns how many.
 async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
     let mut budget = Budget::of(STEP);
     budget
@@ -230,7 +230,7 @@ async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, S
     Ok(budget.spent())
 }
 
-/// Deletes sessions, or as much of what belongs to them as the budget allows: the sessions themselves go last.
+/// Deletes sessions with what belongs to them, as far as the budget allows. The sessions themselves go last.
 pub(super) async fn delete_sessions(
     sql: Sql<'_>,
     ids: &[SessionId],
@@ -245,7 +245,7 @@ pub(super) async fn delete_sessions(
     budget
         .spend_by(async |rows| auth_code::delete_of_sessions(sql, ids, rows).await)
         .await?;
-    // With nothing left, some of these may still be there.
+    // With no budget left, some of the above may still exist.
     if budget.left() > 0 {
         budget
             .spend_by(async |rows| session::delete(sql, ids, rows).await)

@@ -1,16 +1,18 @@
-//! The end of an app (docs/decisions.md, X68). A hundred thousand users may be signed in by it, and nobody else's change is
-//! to wait for all of them:
+//! Deleting an app (docs/decisions.md, X68). A hundred thousand users may be signed in through it, and no other change must
+//! wait for all of them:
 //!
-//! - **Delete 1** One change marks the app as deleted, and tells of it in the audit. From then on there is no such app for
-//!   anybody: it gets no code, exchanges none, refreshes nothing, and none of its access tokens is good, since the look-up of
-//!   one asks for its app.
-//! - **Delete 2** Its unused codes and its sessions end, as the operator ends those of an app (`session_end.rs`).
-//! - **Delete 3** All that belongs to its sessions is deleted, so many rows in one change.
-//! - **Delete 4** When nothing refers to it any more, its row is deleted, and its id is free. The row is locked for that: whoever
-//!   was about to issue a code before Delete 1 holds it, and is waited for. What came to be meanwhile goes by Delete 3 first.
+//! - **Delete 1** One change marks the app as deleted, and records it in the audit. From then on the app does not exist for
+//!   any caller: it gets no code, exchanges none, refreshes nothing, and none of its access tokens is valid, since the
+//!   lookup of an access token also asks for its app.
+//! - **Delete 2** Its unused codes and its sessions end, as when the operator ends the sessions of an app
+//!   (`session_end.rs`).
+//! - **Delete 3** Everything that belongs to its sessions is deleted, a bounded number of rows per change.
+//! - **Delete 4** When nothing refers to the app any more, its row is deleted, and its id is free. The row is locked for
+//!   that, which waits for anything that was about to issue a code before Delete 1. What was added meanwhile is deleted by
+//!   Delete 3 first.
 //!
-//! Interrupted, the same command goes on, and so does the cleanup of a running server, from Delete 3 on: after an hour
-//! ([`LEFT_ALONE`]), since it would take sessions away that the command has yet to end and to count.
+//! After an interruption, the same command continues, and so does the cleanup of a running server, from Delete 3 on. The
+//! latter waits an hour ([`LEFT_ALONE`]), since it would delete sessions that the command has yet to end and count.
 
 use std::time::Duration;
 
@@ -24,14 +26,14 @@ use crate::domain::oauth_client::{ClientId, OauthClient};
 use crate::sql::ScriptError;
 use crate::store::{Sql, audit, auth_code, oauth_client, session};
 
-/// For so long, a deletion is its command's alone: a million sessions take less.
+/// How long a deletion is left to its command alone: a million sessions take less.
 const LEFT_ALONE: Duration = Duration::from_hours(1);
 
 impl App {
-    /// Deletes an app; says what it was, and how many sessions have ended.
+    /// Deletes an app. Returns what it was, and how many sessions have ended.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such app; what the store answers, and what was done until then stays done.
+    /// [`Error::Missing`] when there is no such app; any store error; what was done by then stays done.
     pub async fn delete_oauth_client(&self, id: &ClientId) -> Result<(OauthClient, u64), Error> {
         let event = self.event(&Actor::Operator, Action::DeleteOauthClient);
         let event = event.of_client(id);
@@ -56,7 +58,7 @@ impl App {
         Ok((client, ended))
     }
 
-    /// Goes on with what was interrupted.
+    /// Continues interrupted deletions.
     pub(super) async fn go_on_deleting_oauth_clients(&self) -> Result<(), Error> {
         let (first, last) = (self.now().before(LEFT_ALONE), self.now().after(LEFT_ALONE));
         let deleted =
@@ -78,10 +80,11 @@ impl App {
     }
 }
 
-/// Delete 3, of at most [`STEP`] rows of sessions and of what belongs to them; where there is nothing to do, Delete 4. Whether
+/// Delete 3, for at most [`STEP`] rows of sessions and of what belongs to them; if there are none, Delete 4. Returns whether
 /// there may be more.
 async fn delete_some(sql: Sql<'_>, id: &ClientId) -> Result<bool, ScriptError> {
-    // In front of the sessions, since a code that is being exchanged is waited for: no session is new behind it.
+    // Before the sessions, since a code that is being exchanged is waited for: no new session appears after it., since a
+    // code that is being exchanged is waited for: no session is new behind it.
     let unused = auth_code::delete_unused_of_client(id, STEP);
     let sessions = session::lock_of_client(id, STEP);
     let (unused, sessions) = sql.run((unused, sessions)).await?;

@@ -1,4 +1,4 @@
-//! What the service counts of itself: who signs in, what becomes of tokens, what is done beside the requests.
+//! Counters of the service: sign-ins, what becomes of tokens, and the background tasks.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -6,7 +6,7 @@ use crate::domain::Error;
 use crate::domain::time::Timestamp;
 use crate::tally::Count;
 
-/// What has happened since this process began.
+/// What has happened since this process started.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// By a password.
@@ -15,7 +15,7 @@ pub struct Counts {
     pub passkey: SignIns,
     /// By an identity at the OpenID provider.
     pub provider: SignIns,
-    /// By a link that is good once: the first user's, an invitation, a reset.
+    /// By a one-time link: the first user's, an invitation, a reset.
     pub link: SignIns,
     /// What became of codes and refresh tokens.
     pub tokens: Tokens,
@@ -25,21 +25,21 @@ pub struct Counts {
     pub erase_pairs: Task,
     /// Recording when keys and sessions were used.
     pub record_uses: Task,
-    /// Rows that were deleted as they had expired.
+    /// Rows deleted because they had expired.
     pub expired_rows: Count,
 }
 
-/// Sign-ins in one way.
+/// Sign-ins of one kind.
 #[derive(Debug, Default)]
 pub struct SignIns {
-    /// Sessions that began in a browser.
+    /// Sessions started in a browser.
     pub good: Count,
-    /// Proofs that were refused, also of somebody who is signed in and was asked again who they are.
+    /// Proofs that were refused, including those of a signed-in user who was asked to prove again who they are.
     pub refused: Count,
 }
 
 impl SignIns {
-    /// Counts what is refused for its proof, and hands it on.
+    /// Counts a proof that was refused, and hands it on.
     pub(super) fn refusing<T>(&self, proof: Result<T, Error>) -> Result<T, Error> {
         if let Err(
             Error::WrongPassword
@@ -58,20 +58,20 @@ impl SignIns {
 /// What became of codes and refresh tokens.
 #[derive(Debug, Default)]
 pub struct Tokens {
-    /// Pairs that were given for a code.
+    /// Pairs issued for a code.
     pub issued: Count,
-    /// Pairs that were given for a refresh token.
+    /// Pairs issued for a refresh token.
     pub refreshed: Count,
-    /// Pairs that were given once more, as their answer was lost or two refreshes ran at once.
+    /// Pairs issued again, because their answer was lost or two refreshes ran at once.
     pub repeated: Count,
-    /// Codes and refresh tokens that were used again, which has ended their session: somebody has stolen one.
+    /// Codes and refresh tokens that were used again, which ended their session: one of them was stolen.
     pub reused: Count,
-    /// Others that were refused.
+    /// Other codes and refresh tokens that were refused.
     pub refused: Count,
 }
 
 impl Tokens {
-    /// Counts what is refused, and hands it on.
+    /// Counts an exchange that was refused, and hands it on.
     pub(super) fn refusing<T>(&self, exchanged: Result<T, Error>) -> Result<T, Error> {
         match &exchanged {
             Err(Error::GrantReused(_)) => self.reused.one(),
@@ -82,7 +82,7 @@ impl Tokens {
     }
 }
 
-/// Something that is done now and then, beside the requests.
+/// A background task, done now and then beside the requests.
 #[derive(Debug, Default)]
 pub struct Task {
     /// How often it was done.
@@ -93,7 +93,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// It has ended now.
+    /// Records that the task ended at `now`.
     pub(super) fn ended<T, E>(&self, result: &Result<T, E>, now: Timestamp) {
         match result {
             Ok(_) => {

@@ -1,15 +1,15 @@
-//! Users who are deactivated (docs/decisions.md, X62): nobody is let in as them, and nothing else of theirs changes.
+//! Deactivating users (docs/decisions.md, X62): such a user is let in nowhere, and nothing else of theirs changes.
 //!
-//! 1. Whoever is let in has an active user, and that is asked where it happens: where a browser session begins
-//!    ([`BeginSession::carry_out`](super::sign_in), after whatever proof), where a code is issued, and in the statements that
-//!    look up a cookie, an access token or a refresh token, so that no request needs one more. Only who has proven to be the
-//!    user is told why.
-//! 2. To deactivate is one short transaction. Codes and links that were not used yet go in it, and whoever is using one, or
-//!    the user's role, is waited for. So is whoever changes the members of a team of the user's, as an owner does who leaves:
-//!    either of the two sees what the other has done. The user comes first, as where an account is deleted (`account`).
-//! 3. The sessions, which let nobody in by then, are deleted step by step (`emptying`). Whoever is doing something in one holds
-//!    it, and is waited for, too: when the command returns, nothing of the user's is under way.
-//! 4. To activate deletes first what may be left of the sessions, if step 3 was interrupted. So none of them comes back.
+//! 1. Only active users are let in. That is checked where it happens: where a browser session starts
+//!    ([`BeginSession::carry_out`](super::sign_in), after whatever proof), where a code is issued, and in the statements
+//!    that look up a cookie, an access token or a refresh token, so that no request needs an extra one. Only a caller who
+//!    has proven to be the user is told why.
+//! 2. Deactivation is one short transaction. It deletes unused codes and links, and waits for anything that is using one, or
+//!    the user's role. It also waits for changes to the members of the user's teams, such as an owner who leaves: each of
+//!    the two sees what the other has done. The user is locked first, as when an account is deleted (`account`).
+//! 3. The sessions, which let nobody in by then, are deleted step by step (`emptying`). Anything under way in a session
+//!    holds it, and is waited for, too: when the command returns, nothing of the user's is under way.
+//! 4. Activation first deletes what may be left of the sessions, if step 3 was interrupted. So none of them comes back.
 
 use super::App;
 use crate::domain::Error;
@@ -21,11 +21,11 @@ use crate::domain::user::User;
 use crate::store::{Batch, Sql, audit, auth_code, email_change, member, one_time_link, user};
 
 impl App {
-    /// Deactivates a user, at once and everywhere, for the operator; to do it again changes nothing. The user as they are now,
-    /// and the teams of which no active user is an owner any more.
+    /// Deactivates a user, at once and everywhere, for the operator; repeating it changes nothing. Returns the user as they
+    /// are now, and the teams that no longer have an active owner.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown user; what the store answers.
+    /// [`Error::Missing`] for an unknown user; any store error.
     pub async fn deactivate_user(&self, id: UserId) -> Result<(User, Vec<Team>), Error> {
         let now = self.now();
         let event = self.event(&Actor::Operator, Action::DeactivateUser);
@@ -48,10 +48,10 @@ impl App {
         Ok(deactivated)
     }
 
-    /// Gives a deactivated user the account back, for the operator. The user as they are now.
+    /// Reactivates a user, for the operator. Returns the user as they are now.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown user; what the store answers.
+    /// [`Error::Missing`] for an unknown user; any store error.
     pub async fn activate_user(&self, id: UserId) -> Result<User, Error> {
         self.end_sessions_of_inactive(id).await?;
         let event = self.event(&Actor::Operator, Action::ActivateUser);
@@ -68,7 +68,7 @@ impl App {
     }
 }
 
-/// Step 1: refuses an id that no user has, or a deactivated one, and keeps the user active until the end of the transaction.
+/// Step 1: refuses an unknown or deactivated user, and keeps the user active until the end of the transaction.
 pub(super) fn require_active(id: UserId) -> impl Batch<Out = ()> {
     user::hold_standing(id).rule(move |is_active| match is_active {
         Some(true) => Ok(()),

@@ -1,11 +1,13 @@
-//! Changing an email ([`crate::domain::email_change`]).
+//! Changing a user's email ([`crate::domain::email_change`]).
 //!
-//! 1. What is asked for is kept, and a link mailed to the new address, or a notice if it is another user's: what is read and
-//!    written is the same, so that whoever asks does not find out. The letter is sent afterwards, and nobody waits for it.
-//! 2. It counts by a transaction that lets nobody make or change a user meanwhile, so that of two who want the same address,
-//!    one gets it.
-//! 3. With the old address ends what was good by it: links that were mailed there, and the count of wrong passwords, which is
-//!    by address. An invitation of the new one to a team in which the user is already ends, too (docs/decisions.md, P9).
+//! 1. The requested change is stored, and a link mailed to the new address, or a notice if the address is another user's.
+//!    Reads and writes are the same in both cases, so the requester does not find out which. The letter is sent afterwards,
+//!    and the requester does not wait for it.
+//! 2. The change is made in a transaction during which no user can be created or get another email, so that of two who want
+//!    the same address, one gets it.
+//! 3. What was valid through the old address ends with it: links that were mailed there, and the count of wrong passwords,
+//!    which is by address. An invitation of the new address to a team that the user is already in ends, too
+//!    (docs/decisions.md, P9).
 //! 4. Locks are taken in this order: the user, the session, all users.
 
 use super::App;
@@ -27,11 +29,11 @@ use crate::store::{
 };
 
 impl App {
-    /// Mails a link to an email that somebody wants to have, who has lately proven who they are: step 1.
+    /// Mails a link to the new email of a user who has recently proven who they are: step 1.
     ///
     /// # Errors
-    /// [`Error::Invalid`] about the email, also when there were too many letters; [`Error::LinkNotValid`] where no mail is
-    /// sent; [`Error::InvalidToken`] when the person is not signed in any more; what the store answers.
+    /// [`Error::Invalid`] about the email, also when there were too many letters; [`Error::LinkNotValid`] if no mail is
+    /// sent; [`Error::InvalidToken`] when the person is no longer signed in; any store error.
     pub async fn ask_for_email_change(&self, person: Person, email: &str) -> Result<(), Error> {
         let (outbox, letters) = self.mail()?;
         let email = parse_email(email)?;
@@ -46,7 +48,7 @@ impl App {
             expires_at: now.after(LIFETIME),
         };
         let keep = async move |sql: Sql<'_>| {
-            // The user before the session, as who removes one does.
+            // The user before the session, as when a user is removed.
             sql.run((user::lock(user_id), require_person(&person)))
                 .await?;
             let find = (user::find(user_id), user::find_email(&change.email));
@@ -62,7 +64,7 @@ impl App {
         let (user, owner) = self.store.write(user_id, keep).await?;
         let url = email_change::url(letters.origin, &secret);
         let letter = match owner {
-            // To the address as it is stored: another way to write it may be another mailbox.
+            // To the address as stored: another spelling may be another mailbox.
             Some(owner) => letters.email_taken(&owner.email),
             None => letters.change_email(&email, &user.name, &url),
         };
@@ -70,10 +72,10 @@ impl App {
         Ok(())
     }
 
-    /// The email that a link makes that of a user.
+    /// The email change that a link confirms.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`], also when the link is another user's; what the store answers.
+    /// [`Error::LinkNotValid`], also when the link is another user's; any store error.
     pub async fn get_email_change(
         &self,
         user_id: UserId,
@@ -87,21 +89,21 @@ impl App {
         self.store.read(user_id, find).await
     }
 
-    /// The email that a user wants to have, if the link to it is good still.
+    /// A user's pending email change, if its link is still valid.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn find_email_change(&self, user_id: UserId) -> Result<Option<EmailChange>, Error> {
         let now = self.now();
         let find = async move |sql: Sql<'_>| sql.run(changes::find_pending(user_id, now)).await;
         self.store.read(user_id, find).await
     }
 
-    /// Gives somebody the email that a link was mailed to, and tells the old one: step 2.
+    /// Changes a user's email to the address that the link was mailed to, and notifies the old one: step 2.
     ///
     /// # Errors
     /// [`Error::LinkNotValid`], also when the link is another user's; [`Error::Refused`] when the email is taken by now;
-    /// [`Error::InvalidToken`] when the person is not signed in any more; what the store answers.
+    /// [`Error::InvalidToken`] when the person is no longer signed in; any store error.
     pub async fn change_email(&self, person: Person, link: &Secret) -> Result<(), Error> {
         let (outbox, letters) = self.mail()?;
         let place = outbox.reserve()?;
@@ -123,7 +125,7 @@ impl App {
                 );
                 Ok(())
             }
-            // It may have counted, and then the old address should be told: somebody has to look.
+            // The change may have been made, and then the old address should be notified: a human has to look.
             Err(error @ Error::Unavailable(_)) => {
                 place.fail(
                     Occasion::EmailChanged,
@@ -135,11 +137,11 @@ impl App {
         }
     }
 
-    /// Gives a user another email, for the operator.
+    /// Changes a user's email, for the operator.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an email that is none; [`Error::Refused`] for one that another user has; [`Error::Missing`] for
-    /// an unknown user; what the store answers.
+    /// [`Error::Invalid`] for an invalid email; [`Error::Refused`] for one that another user has; [`Error::Missing`] for an
+    /// unknown user; any store error.
     pub async fn set_email(&self, user_id: UserId, email: &str) -> Result<User, Error> {
         let email = parse_email(email)?;
         let event = self.event(&Actor::Operator, Action::ChangeEmail);
@@ -154,14 +156,14 @@ impl App {
     }
 }
 
-/// Steps 2 and 3, for a user who is locked. The user comes back as before.
+/// Steps 2 and 3, for a user who is locked. Returns the user as they were before.
 async fn set_email(
     sql: Sql<'_>,
     user_id: UserId,
     email: &str,
     event: &AuditEvent,
 ) -> Result<User, ScriptError> {
-    // Of the teams, so that none invites the new address meanwhile.
+    // The teams, too, so that none invites the new address meanwhile.
     sql.run((member::lock_teams(user_id), user::lock_all()))
         .await?;
     let (before, owner) = sql
@@ -172,7 +174,7 @@ async fn set_email(
         return Ok(before);
     }
     if let Some(other) = owner.filter(|it| it.id != user_id) {
-        // Only the command line learns whose it is.
+        // Only the command line is told whose it is.
         let other = event.actor.is_none().then_some(&other);
         return Err(User::email_taken(email, other).into());
     }

@@ -1,14 +1,14 @@
-//! How what belongs to a removed or deactivated user, or to a deleted team, goes: in bounded steps (docs/decisions.md, X63
+//! Deletes, in bounded steps, what belongs to a removed or deactivated user, or to a deleted team (docs/decisions.md, X63
 //! and X64).
 //!
-//! 1. The user is removed, or the team deleted, before, in one short transaction from whose commit on nobody is let in by what
-//!    is left (`account`, `deactivation`, `team`).
-//! 2. Each step is a change of its own, of [`STEP`] rows at most, and takes its turn among the requests. Between two, the others
-//!    have as much time as the step took: a command is another process than the server, and SQLite gives its lock to whoever
-//!    asks at the right moment.
-//! 3. A step locks the user or the team first: of two that are at it, as a command and a server, one comes after the other.
-//! 4. Whoever comes later, the same command for a team or the background task of a server, goes on. The step that finds less
-//!    than it could take notes that nothing is left.
+//! 1. The user is removed, or the team deleted, beforehand, in one short transaction. Once that is committed, nothing that
+//!    is left lets anybody in (`account`, `deactivation`, `team_deletion`).
+//! 2. Each step is a change of its own, of [`STEP`] rows at most, and takes its turn among the requests. Between two steps,
+//!    the others have as much time as the step took: a command is a different process from the server, and SQLite gives its
+//!    lock to whichever asks at the right moment.
+//! 3. A step locks the user or the team first, so that two processes at it, such as a command and a server, take turns.
+//! 4. Whatever runs later, the same command for a team or a server's background task, continues. The step that finds less
+//!    than it could delete records that nothing is left.
 
 use std::time::Instant;
 
@@ -27,18 +27,18 @@ use crate::store::{
     refused_sign_in, session, share_link, team, user,
 };
 
-/// Users or teams that the background task goes on with in one run.
+/// Users or teams that the background task continues with in one run.
 pub(super) const AT_ONCE: u32 = 100;
 
 impl App {
-    /// Goes on with every user and team of whom something may be left.
+    /// Continues with every user and team that may have something left.
     pub(super) async fn empty_all(&self) -> Result<(), Error> {
         let find = async move |sql: Sql<'_>| {
             sql.run((user::list_to_empty(AT_ONCE), team::list_to_empty(AT_ONCE)))
                 .await
         };
         let (users, teams) = self.store.read(Holder::Service, find).await?;
-        // One that fails does not keep the others.
+        // A failure does not stop the others.
         let mut emptied = Ok(());
         for id in users {
             emptied = emptied.and(self.empty_user(id).await);
@@ -49,10 +49,11 @@ impl App {
         emptied
     }
 
-    /// Takes away what is left of a removed user: sessions, refused sign-ins, and from where they did what the audit tells.
+    /// Deletes what is left of a removed user: sessions, refused sign-ins, and the client addresses and user agents in audit
+    /// events.
     pub(super) async fn empty_user(&self, id: UserId) -> Result<(), Error> {
         let now = self.now();
-        // First: a session that is ending writes an event, and is waited for.
+        // First, since this waits for sessions that are ending, which write events.
         self.end_sessions_of_inactive(id).await?;
         let mut after = Some(AuditEventId(Uuid::nil()));
         while let Some(place) = after {
@@ -70,14 +71,14 @@ impl App {
         self.store.write(Holder::Service, end).await
     }
 
-    /// Ends the sessions of a user who is deactivated or removed, browsers and apps. Where the user is active, nothing is done.
+    /// Ends the sessions, in browsers and apps, of a user who is deactivated or removed. Does nothing if the user is active.
     pub(super) async fn end_sessions_of_inactive(&self, id: UserId) -> Result<(), Error> {
         let step = async move |sql: Sql<'_>| end_some_sessions(sql, id).await;
         while self.take_step(step).await? {}
         Ok(())
     }
 
-    /// Takes away what is left of a deleted team: all but the row and the audit.
+    /// Deletes what is left of a deleted team: all but its row and the audit.
     pub(super) async fn empty_team(&self, id: TeamId) -> Result<(), Error> {
         let now = self.now();
         let mut after = Some(0);
@@ -112,7 +113,8 @@ impl App {
     }
 }
 
-/// Forgets from where a user did [`STEP`] of the things behind `after`; answers the last of them, if there was one.
+/// Erases the client address and user agent from the next [`STEP`] events of a user after `after`. Returns the last of them,
+/// if there were any.
 async fn forget_visitor(
     sql: Sql<'_>,
     id: UserId,
@@ -124,8 +126,8 @@ async fn forget_visitor(
     Ok(last)
 }
 
-/// Deletes at most [`STEP`] rows of sessions of a user who is not active, and of what belongs to them; says whether there may
-/// be more.
+/// Deletes at most [`STEP`] rows of sessions of a user who is not active, and of what belongs to them. Returns whether there
+/// may be more.
 async fn end_some_sessions(sql: Sql<'_>, id: UserId) -> Result<bool, ScriptError> {
     let (_, is_active) = sql.run((user::lock(id), user::is_active(id))).await?;
     if is_active {
@@ -140,7 +142,7 @@ async fn end_some_sessions(sql: Sql<'_>, id: UserId) -> Result<bool, ScriptError
     Ok(budget.left() == 0)
 }
 
-/// Deletes at most [`STEP`] rows of a team; says how many. Where there were fewer, nothing is left, and that is noted.
+/// Deletes at most [`STEP`] rows of a team. Returns how many. If there were fewer, nothing is left, and that is recorded.
 async fn delete_some_of_team(sql: Sql<'_>, id: TeamId, now: Timestamp) -> Result<u32, ScriptError> {
     sql.run(team::lock(id)).await?;
     let mut budget = Budget::of(STEP);

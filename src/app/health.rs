@@ -1,10 +1,9 @@
-//! Whether the service can do its work now, for those that decide whether to send it requests.
+//! Health checks: whether the service can do its work now, for load balancers that decide whether to send it requests.
 //!
 //! 1. The database is asked for the version of its schema.
-//! 2. It is asked whether it takes changes. On SQLite that is found out by a change, of one page: a disk may be full, over a
-//!    quota, mounted anew to be read only, or failing, and nothing but writing shows all of these. It is tried seldom
-//!    (`writable.rs`). On PostgreSQL, the question of step 1 has the answer: a standby, or
-//!    `default_transaction_read_only`.
+//! 2. It is asked whether it takes changes. On SQLite only a change, of one page, can tell: a disk may be full, over a
+//!    quota, remounted read-only, or failing, and nothing but writing shows all of these. It is rarely tried
+//!    (`writable.rs`). On PostgreSQL, the query of step 1 has the answer: a standby, or `default_transaction_read_only`.
 
 use std::time::Duration;
 
@@ -13,22 +12,22 @@ use super::App;
 /// How long the database may take to answer. A balancer that asks every second must not wait longer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What keeps the service from working.
+/// Why the service cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HealthProblem {
     /// The database cannot be reached, or does not answer within a second.
     Database,
     /// The database lacks migrations that this binary needs.
     Migrations,
-    /// The database can be read, and takes no change.
+    /// The database can be read, but takes no changes.
     Writes,
 }
 
 impl App {
-    /// Asks the database whether it is there and has the schema that this binary works on.
+    /// Asks the database whether it is reachable, has the schema that this binary needs, and takes changes.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The problem that was found.
     pub async fn check_health(&self) -> Result<(), HealthProblem> {
         let asked = tokio::time::timeout(ANSWER_TIMEOUT, self.store.state()).await;
         let state = asked.ok().and_then(Result::ok);

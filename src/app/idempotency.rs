@@ -1,4 +1,4 @@
-//! A change that is made once, however often it is asked for ([`crate::domain::idempotency`]).
+//! Changes that are made once, however often they are requested ([`crate::domain::idempotency`]).
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,14 +10,14 @@ use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, idempotency};
 
-/// A change on the word of an author, which is made once if its request has a key.
+/// An author's change, which is made once if its request has a key.
 ///
-/// Whether the author may is asked with the first statements of the change, whichever these are.
+/// The author's right is checked with the first statements of the change, whichever these are.
 pub(super) struct Once<'a> {
     change: &'a Change,
     request: Option<&'a IdempotentRequest>,
     asked: bool,
-    /// When the record was made that was found and has expired.
+    /// When the record that was found was made, if it has expired.
     expired: Option<Timestamp>,
 }
 
@@ -31,13 +31,13 @@ impl<'a> Once<'a> {
         }
     }
 
-    /// The question for the author, the first time.
+    /// The check of the author's right, the first time it is called.
     fn author(&mut self) -> Option<impl Batch + use<>> {
         let first = !std::mem::replace(&mut self.asked, true);
         first.then(|| self.change.require_author())
     }
 
-    /// What the first request like this one got, if there was one.
+    /// The answer to the first request like this one, if there was one.
     pub(super) async fn replayed<T: DeserializeOwned>(
         &mut self,
         sql: Sql<'_>,
@@ -48,8 +48,9 @@ impl<'a> Once<'a> {
         }
     }
 
-    /// Runs what the change begins with, and answers what the first request like this one got, if there was one. A row
-    /// that `calls` lock is changed by one such request after the other, so the second finds the record of the first.
+    /// Runs the first statements of the change, `calls`, and returns the answer to the first request like this one, if there
+    /// was one. A row that `calls` locks is changed by such requests one after another, so the second finds the record of
+    /// the first.
     pub(super) async fn begin<T: DeserializeOwned, O>(
         &mut self,
         sql: Sql<'_>,
@@ -70,7 +71,7 @@ impl<'a> Once<'a> {
         Ok((answer, Some(Outcome { value, replayed })))
     }
 
-    /// Makes the change that `value` is the answer to, and keeps the answer: together.
+    /// Makes the change that `value` is the answer to, and keeps the answer, in one transaction.
     pub(super) async fn make<T: Serialize>(
         mut self,
         sql: Sql<'_>,
@@ -86,9 +87,9 @@ impl<'a> Once<'a> {
             .zip(answer.as_ref())
             .map(|(request, answer)| idempotency::keep(catalog, request, answer, when));
         match sql {
-            // What is refused has written nothing then, and is undone alone.
+            // A refused change has written nothing then, and is undone alone.
             Sql::Sqlite(_) => drop(sql.run((author, change, keep)).await?),
-            // The second request of a key waits for the first here, and not at what the first has written.
+            // The second request with a key waits for the first here, and not at the rows that the first has written.
             Sql::Postgres(_) => drop(sql.run((author, keep, change)).await?),
         }
         Ok(Outcome {

@@ -1,11 +1,11 @@
-//! Signing in by the OpenID provider, and which identities there a user has (docs/decisions.md, P26, P27, P30 and V10).
+//! Signing in through the OpenID provider, and a user's linked identities (docs/decisions.md, P26, P27, P30 and V10).
 //!
-//! 1. What the provider says has been checked before it comes here (`crate::oidc`).
-//! 2. A user is found by issuer and subject. Else, once, by a proven email, if that user has no other way to sign in that is
-//!    switched on: the identity is linked then. Whoever follows an invitation by the proven email that was invited, and is no
-//!    user yet, becomes one.
-//! 3. Everybody else signs in first, and links the identity. It is refused when another user has it.
-//! 4. What is found before a transaction is looked at again in it. Whoever links or unlinks locks the user first, so that the
+//! 1. The provider's claims are checked before they get here (`crate::oidc`).
+//! 2. A user is found by issuer and subject. Failing that, a user is found by a proven email, once, if they have no other
+//!    way to sign in that is switched on; the identity is linked then. A person who follows an invitation to their proven
+//!    email, and is not a user yet, becomes one.
+//! 3. Everybody else signs in first, then links the identity. That is refused if another user has it.
+//! 4. What was found before a transaction is checked again in it. Linking and unlinking lock the user first, so that the
 //!    last way to sign in stays, whatever else is taken away at the same time.
 
 use super::browser_session::{confirm_session, require_person};
@@ -30,10 +30,10 @@ use crate::store::secret::SharedSecret;
 use crate::store::{Batch, Sql, audit, identity, user, ways_to_sign_in};
 
 impl App {
-    /// A way to the provider that begins now, and the cookie that goes with it.
+    /// A new trip to the provider, and the cookie that goes with it.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn begin_authentication(
         &self,
         purpose: Purpose,
@@ -44,10 +44,10 @@ impl App {
         Ok((request, cookie))
     }
 
-    /// The way that a cookie tells of, if it is good.
+    /// The trip that a cookie describes, if the cookie is valid.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn find_authentication(
         &self,
         cookie: &str,
@@ -65,10 +65,10 @@ impl App {
         Ok(self.authentication_requests.get_or_init(|| made))
     }
 
-    /// Signs in whoever the provider knows: step 2. The session's cookie comes back.
+    /// Signs in the user whom the provider identifies: step 2. Returns the session's cookie.
     ///
     /// # Errors
-    /// [`Error::IdentityUnknown`] for somebody who has to sign in first; [`Error::Deactivated`]; what the store answers.
+    /// [`Error::IdentityUnknown`] for a person who has to sign in first; [`Error::Deactivated`]; any store error.
     pub async fn sign_in_by_provider(
         &self,
         claims: Claims,
@@ -90,12 +90,12 @@ impl App {
                     sql.run(user::lock(user_id)).await?;
                 }
                 sql.run(require_user(user_id)).await?;
-                // Again, now that nobody takes a way from this user or gives them one.
+                // Again, now that this user cannot gain or lose a way to sign in.
                 let found = find_user(sql, &claims, &on).await?;
                 if !is_still((user_id, is_new), found) {
                     return Err(Error::IdentityUnknown.into());
                 }
-                // Who comes back twice at once has linked it by the first.
+                // Of two concurrent sign-ins, the first has linked it.
                 if found.1 {
                     insert(sql, &made).await?;
                     sql.run(audit::insert(&linked)).await?;
@@ -107,11 +107,12 @@ impl App {
         Ok(cookie)
     }
 
-    /// Makes a user by an invitation, for whom the provider proves that the email is theirs, and signs the browser in: step 2.
+    /// Creates a user through an invitation, if the provider proves that the email is theirs, and signs the browser in: step
+    /// 2.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`], also when a user has the email; [`Error::Refused`] for another email, or one that is not
-    /// proven; [`Error::IdentityTaken`]; what the store answers.
+    /// [`Error::LinkNotValid`], also when a user already has the email; [`Error::Refused`] for another email, or one that is
+    /// not proven; [`Error::IdentityTaken`]; any store error.
     pub async fn join_by_provider(
         &self,
         link: &Secret,
@@ -146,7 +147,7 @@ impl App {
         let digest = link.digest();
         self.store
             .write(team_id, async move |sql| {
-                // Whoever makes a user of this email at the same time is waited for, or waits.
+                // Waits for, or holds up, a concurrent creation of a user with this email.
                 if sql.run(user::insert(&made)).await? == 0 {
                     return Err(Error::LinkNotValid.into());
                 }
@@ -159,11 +160,11 @@ impl App {
         Ok(cookie)
     }
 
-    /// Takes a sign-in at the provider as a proof that it is still the user who is signed in here, and gives the session's new
+    /// Takes a sign-in at the provider as proof that it is still the user who is signed in here. Returns the session's new
     /// cookie.
     ///
     /// # Errors
-    /// [`Error::IdentityUnknown`] when it is none of this user's; [`Error::InvalidToken`] when the session has ended.
+    /// [`Error::IdentityUnknown`] when the identity is not this user's; [`Error::InvalidToken`] when the session has ended.
     pub async fn confirm_by_provider(
         &self,
         in_browser: &InBrowser,
@@ -188,17 +189,17 @@ impl App {
     /// The identities of a user, oldest first.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_identities(&self, user_id: UserId) -> Result<Vec<Identity>, Error> {
         let list = async move |sql: Sql<'_>| sql.run(identity::list(user_id)).await;
         self.store.read(user_id, list).await
     }
 
-    /// Links an identity to somebody who has lately proven who they are: step 3. One that they have already stays.
+    /// Links an identity to a user who has recently proven who they are: step 3. Does nothing if it is theirs already.
     ///
     /// # Errors
-    /// [`Error::IdentityTaken`]; [`Error::Refused`] for one too many; [`Error::InvalidToken`] when the person is not signed in
-    /// any more.
+    /// [`Error::IdentityTaken`]; [`Error::Refused`] for one too many; [`Error::InvalidToken`] when the person is no longer
+    /// signed in.
     pub async fn link_identity(&self, person: Person, claims: Claims) -> Result<(), Error> {
         let user_id = person.user_id;
         let made = self.new_identity(user_id, &claims);
@@ -224,12 +225,12 @@ impl App {
             .await
     }
 
-    /// Unlinks an identity of somebody who has lately proven who they are, and ends the sessions of their other browsers: it may
-    /// be somebody else's, who has signed in by it.
+    /// Unlinks an identity of a user who has recently proven who they are, and ends their sessions in other browsers: the
+    /// identity may be another person's, who has signed in with it.
     ///
     /// # Errors
-    /// [`Error::Refused`] for the last way to sign in; [`Error::Missing`] when there is none;
-    /// [`Error::InvalidToken`] when the person is not signed in any more.
+    /// [`Error::Refused`] for the last way to sign in; [`Error::Missing`] when there is none; [`Error::InvalidToken`] when
+    /// the person is no longer signed in.
     pub async fn unlink_identity(&self, person: Person, id: IdentityId) -> Result<(), Error> {
         let user_id = person.user_id;
         let delete = move || {
@@ -255,7 +256,7 @@ impl App {
     }
 }
 
-/// Step 2: who it is, and whether the identity is new to us.
+/// Step 2: the user, and whether the identity is still to be linked.
 async fn find_user(
     sql: Sql<'_>,
     claims: &Claims,
@@ -274,7 +275,7 @@ async fn find_user(
     }
 }
 
-/// Whether it is still the same user, by what was found before and now: one that was known and is new has been unlinked.
+/// Whether the user found now is the one found before. An identity that was known then and is new now has been unlinked.
 fn is_still((user_id, was_new): (UserId, bool), (found, is_new): (UserId, bool)) -> bool {
     found == user_id && (was_new || !is_new)
 }
@@ -286,7 +287,7 @@ async fn insert(sql: Sql<'_>, made: &Identity) -> Result<(), ScriptError> {
     }
 }
 
-/// What somebody is called: as the provider says, or else as the email begins.
+/// The user's name: the provider's, or else the local part of the email.
 fn name(claims: &Claims, email: &str) -> String {
     let said = claims.name.as_deref().unwrap_or_default();
     let of_email = || email.split('@').next().unwrap_or(email).to_owned();

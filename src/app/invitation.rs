@@ -1,13 +1,13 @@
-//! Inviting, and following an invitation ([`crate::domain::invitation`]).
+//! Creating, withdrawing and accepting invitations ([`crate::domain::invitation`]).
 //!
-//! 1. All that changes invitations happens under the lock of the team (`membership`), so of two who accept one, the
-//!    first spends it, and for the other it is gone.
-//! 2. An invitation that would replace one is one that may withdraw it.
-//! 3. Whoever accepts finds out in the transaction whether its maker may still make it, and nobody takes that away before the
-//!    commit. One of a maker who is deactivated is not good as long as they are.
-//! 4. By the link alone, a user is made, with a password, and the browser is signed in. If a user has the email, somebody who
-//!    is signed in as that user confirms.
-//! 5. Locks are taken in this order: the session and the user of whoever accepts, then the team.
+//! 1. Invitations change only under the lock of the team (`membership`), so of two people who accept one, the first spends
+//!    it, and for the other it is gone.
+//! 2. Only a person who may withdraw an invitation may replace it.
+//! 3. Accepting checks in its transaction whether the inviter may still invite with that role, and that right cannot end
+//!    before the commit. While the inviter is deactivated, the invitation is not valid.
+//! 4. With the link alone, a user is created, with a password, and the browser is signed in. If the email already has a
+//!    user, that user confirms while signed in.
+//! 5. Locks are taken in this order: the session and the user of the person who accepts, then the team.
 
 use super::App;
 use super::browser_session::require_person;
@@ -36,12 +36,12 @@ use crate::mail::require_address;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, audit, invitation, member, password, team, user};
 
-/// What somebody has typed who follows an invitation and is no user yet.
+/// What a person who follows an invitation, and is not a user yet, has typed.
 #[derive(Clone, Debug)]
 pub struct JoinAsNew {
     /// The secret at the end of the link.
     pub link: Secret,
-    /// What the user is called.
+    /// The user's name.
     pub name: String,
     /// A new password.
     pub password: Secret,
@@ -50,12 +50,12 @@ pub struct JoinAsNew {
 }
 
 impl App {
-    /// Invites whoever has an email to a team. The invitation of the same email to the same team before this is worth nothing
-    /// then.
+    /// Invites the owner of an email address to a team. An earlier invitation of that address to the same team becomes
+    /// invalid.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an email that is none, or a member's; [`Error::Missing`] for an unknown team;
-    /// [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who may not; what the store answers.
+    /// [`Error::Invalid`] for an email that is invalid, or a member's; [`Error::Missing`] for an unknown team;
+    /// [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who is not allowed to; any store error.
     pub async fn invite(
         &self,
         by: &Actor,
@@ -66,11 +66,11 @@ impl App {
         self.keep_invitation(by, team_id, email, role, false).await
     }
 
-    /// Does the same for a person, and mails the link.
+    /// Like [`invite`](App::invite), for a person; also mails the link.
     ///
     /// # Errors
-    /// As [`invite`](App::invite); [`Error::Invalid`], too, when the team has invited too many lately;
-    /// [`Error::Unavailable`] when too many letters wait; [`Error::LinkNotValid`] where no mail is sent.
+    /// As for [`invite`](App::invite); [`Error::Invalid`], too, when the team has recently invited too many;
+    /// [`Error::Unavailable`] when too many letters wait; [`Error::LinkNotValid`] if no mail is sent.
     pub async fn invite_by_mail(
         &self,
         person: Person,
@@ -103,7 +103,7 @@ impl App {
         Ok(issued.invitation)
     }
 
-    /// Makes an invitation, whose link is mailed or shown.
+    /// Creates an invitation. Its link is mailed or shown.
     async fn keep_invitation(
         &self,
         by: &Actor,
@@ -151,10 +151,10 @@ impl App {
         })
     }
 
-    /// The invitations to a team that are good, oldest first.
+    /// The valid invitations to a team, oldest first.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown team; what the store answers.
+    /// [`Error::Missing`] for an unknown team; any store error.
     pub async fn list_invitations(&self, team_id: TeamId) -> Result<Vec<ListedInvitation>, Error> {
         let list = async move |sql: Sql<'_>| {
             let (_, found) = sql
@@ -173,8 +173,8 @@ impl App {
     /// Withdraws an invitation.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`] when there is none; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who may
-    /// not; what the store answers.
+    /// [`Error::LinkNotValid`] when there is none; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who is
+    /// not allowed to; any store error.
     pub async fn uninvite(
         &self,
         by: &Actor,
@@ -198,7 +198,7 @@ impl App {
     /// The invitation that a link leads to.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`]; what the store answers.
+    /// [`Error::LinkNotValid`]; any store error.
     pub async fn get_invitation(&self, link: &Secret) -> Result<FoundInvitation, Error> {
         let (digest, now) = (link.digest(), self.now());
         let find = async move |sql: Sql<'_>| {
@@ -225,13 +225,13 @@ impl App {
         self.store.read(Holder::Links, find).await
     }
 
-    /// Makes a user by an invitation, and signs the browser in: step 4.
+    /// Creates a user through an invitation, and signs the browser in: step 4.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`], also when a user has the email; [`Error::Invalid`] about a field; what the store answers.
+    /// [`Error::LinkNotValid`], also when a user already has the email; [`Error::Invalid`] about a field; any store error.
     pub async fn join_as_new(&self, join: JoinAsNew) -> Result<(TeamId, Cookies), Error> {
         self.require_passwords()?;
-        // Nobody without a link has a password judged and hashed.
+        // Without a valid link, no password is judged or hashed.
         let found = self.get_invitation(&join.link).await;
         let found = self.counts.link.refusing(found)?;
         if found.has_user {
@@ -255,7 +255,7 @@ impl App {
         let digest = join.link.digest();
         self.store
             .write(team_id, async move |sql| {
-                // Whoever makes a user of this email at the same time is waited for, or waits.
+                // Waits for, or holds up, a concurrent creation of a user with this email.
                 if sql.run(user::insert(&made)).await? == 0 {
                     return Err(Error::LinkNotValid.into());
                 }
@@ -272,16 +272,16 @@ impl App {
         Ok((team_id, cookies))
     }
 
-    /// Makes somebody who is signed in a member, if it is they who are invited: step 4. Who is one already stays as they are.
+    /// Makes a signed-in user a member, if the invitation is to them: step 4. An existing member stays as they are.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`], also when somebody else is invited; [`Error::InvalidToken`] when the person is not signed in
-    /// any more; what the store answers.
+    /// [`Error::LinkNotValid`], also when another person is invited; [`Error::InvalidToken`] when the person is no longer
+    /// signed in; any store error.
     pub async fn join_as_user(&self, person: Person, link: &Secret) -> Result<TeamId, Error> {
         let (digest, now, user_id) = (link.digest(), self.now(), person.user_id);
         let event = self.event(&Actor::Person(person.clone()), Action::AcceptInvitation);
         let event = event.to(user_id.0);
-        // Only who is invited waits for what else the team changes, and has it wait.
+        // Only an invited user may wait for the team's other changes, and hold them up.
         let invitation = self.get_invitation(link).await?.invitation;
         let find = async move |sql: Sql<'_>| sql.run(user::find(user_id)).await;
         let found = self.store.read(user_id, find).await?;
@@ -300,7 +300,7 @@ impl App {
     }
 }
 
-/// Keeps an invitation in the place of the one before: step 2.
+/// Stores an invitation in place of an earlier one: step 2.
 async fn replace(
     sql: Sql<'_>,
     own: Option<Role>,
@@ -320,7 +320,7 @@ async fn replace(
         return Err(Error::invalid("email", "is that of a member of the team").into());
     }
     if let Some(before) = before {
-        // One that is over is in nobody's way.
+        // One that has expired is in no one's way.
         if invitation.created_at < before.expires_at {
             let inviter = before
                 .invited_by
@@ -336,7 +336,7 @@ async fn replace(
         .map(drop)
 }
 
-/// Spends an invitation for the user who is invited: steps 1 and 3.
+/// Spends an invitation for the invited user: steps 1 and 3.
 pub(super) async fn accept(
     sql: Sql<'_>,
     digest: &Digest,
@@ -347,7 +347,7 @@ pub(super) async fn accept(
     let found = sql.run(invitation::find(digest, now)).await?;
     let team_id = found.ok_or(Error::LinkNotValid)?.team_id;
     sql.run(lock_team(team_id)).await?;
-    // Again, now that nobody changes it.
+    // Again, now that it cannot change.
     let found = sql.run(invitation::find(digest, now)).await?;
     let invitation = found.ok_or(Error::LinkNotValid)?;
     let inviter = hold_inviter(sql, &invitation).await?;
@@ -374,7 +374,7 @@ pub(super) async fn accept(
 }
 
 async fn hold_inviter(sql: Sql<'_>, invitation: &Invitation) -> Result<Option<Role>, ScriptError> {
-    // The role is held before it is asked whether its user is active: whoever deactivates waits for it.
+    // The role is held before checking whether its user is active, since a deactivation waits for it.
     let hold = |maker: UserId| {
         (
             member::hold_role(invitation.team_id, maker),
@@ -385,7 +385,7 @@ async fn hold_inviter(sql: Sql<'_>, invitation: &Invitation) -> Result<Option<Ro
     Ok(sql.run(invitation.invited_by.map(hold)).await?.flatten())
 }
 
-/// What a user is in a team, if they may act.
+/// A user's role in a team, if they are active.
 fn role_of_active(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> {
     (member::role(team_id, user_id), user::is_active(user_id)).rule(of_active)
 }

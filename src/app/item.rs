@@ -18,7 +18,7 @@ impl App {
     /// Makes a folder.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such team, [`Error::Refused`] for a name that is not one.
+    /// [`Error::Missing`] when there is no such team, [`Error::Invalid`] for an invalid name.
     pub async fn create_folder(&self, team_id: TeamId, name: &str) -> Result<Folder, Error> {
         let now = self.now();
         let name = typed_text("folder's name", name)?;
@@ -40,10 +40,10 @@ impl App {
             .await
     }
 
-    /// Gives a folder another name; says what it was before and what it is now.
+    /// Renames a folder. Returns it as it was before and as it is now.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such folder, [`Error::Invalid`] for a name that is not one.
+    /// [`Error::Missing`] when there is no such folder, [`Error::Invalid`] for an invalid name.
     pub async fn rename_folder(&self, id: FolderId, name: &str) -> Result<(Folder, Folder), Error> {
         let name = typed_text("folder's name", name)?;
         let event = self.event(&Actor::Operator, Action::RenameFolder);
@@ -64,10 +64,10 @@ impl App {
             .await
     }
 
-    /// Gives a file another name; says what it was before and what it is now.
+    /// Renames a file. Returns it as it was before and as it is now.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such file, [`Error::Invalid`] for a name that is not one.
+    /// [`Error::Missing`] when there is no such file, [`Error::Invalid`] for an invalid name.
     pub async fn rename_file(&self, id: FileId, name: &str) -> Result<(File, File), Error> {
         let name = typed_text("file's name", name)?;
         let event = self.event(&Actor::Operator, Action::RenameFile);
@@ -86,11 +86,10 @@ impl App {
             .await
     }
 
-    /// Makes a file, at the top or in a folder of the same team.
+    /// Makes a file, at the top level or in a folder of the same team.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such team, or no such folder in it; [`Error::Refused`] for a
-    /// name that is not one.
+    /// [`Error::Missing`] when there is no such team, or no such folder in it; [`Error::Invalid`] for an invalid name.
     pub async fn create_file(
         &self,
         team_id: TeamId,
@@ -119,7 +118,7 @@ impl App {
     /// The folders of a team, oldest first.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such team; what the store answers.
+    /// [`Error::Missing`] when there is no such team; any store error.
     pub async fn list_folders(
         &self,
         team_id: TeamId,
@@ -133,10 +132,10 @@ impl App {
         Ok(folders)
     }
 
-    /// The folder of that id.
+    /// The folder with this id.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is none; what the store answers.
+    /// [`Error::Missing`] when there is none; any store error.
     pub async fn get_folder(&self, id: FolderId) -> Result<Folder, Error> {
         let calls = async move |sql: Sql<'_>| sql.run(item::find_folder(id)).await;
         let found = self.store.read(Holder::Service, calls).await?;
@@ -146,7 +145,7 @@ impl App {
     /// The files of a team, oldest first.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such team; what the store answers.
+    /// [`Error::Missing`] when there is no such team; any store error.
     pub async fn list_files(
         &self,
         team_id: TeamId,
@@ -160,17 +159,17 @@ impl App {
         Ok(files)
     }
 
-    /// The file of that id.
+    /// The file with this id.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is none; what the store answers.
+    /// [`Error::Missing`] when there is none; any store error.
     pub async fn get_file(&self, id: FileId) -> Result<File, Error> {
         let calls = async move |sql: Sql<'_>| sql.run(item::find_file(id)).await;
         let found = self.store.read(Holder::Service, calls).await?;
         found.ok_or_else(|| ItemId::File(id).missing())
     }
 
-    /// Adds a file that is all as given to its team.
+    /// Adds a file exactly as given to its team.
     pub(crate) async fn add_file(&self, file: File) -> Result<File, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
@@ -188,7 +187,7 @@ fn add_file(file: &File) -> impl Batch {
     (lock_team(team_id), folder, item::insert_file(file))
 }
 
-/// Gives an item, which is locked, another name.
+/// Renames an item, which is locked.
 async fn rename(
     sql: Sql<'_>,
     team_id: TeamId,
@@ -202,7 +201,7 @@ async fn rename(
         .map(drop)
 }
 
-/// Refuses a folder that the team does not have, and keeps it from being deleted until the end of the transaction.
+/// Refuses a folder that is not the team's, and keeps it from being deleted until the end of the transaction.
 fn require_folder(team_id: TeamId, id: FolderId) -> impl Batch<Out = ()> {
     item::hold_folder(team_id, id).rule(move |exists| match exists {
         true => Ok(()),

@@ -1,13 +1,13 @@
-//! The end of a file, and of a folder with all that is in it (docs/decisions.md, X71 and X72).
+//! Deleting a file, or a folder with all that is in it (docs/decisions.md, X71 and X72).
 //!
-//! 1. What is deleted is locked first. Nobody makes a link to it or puts a file into it meanwhile, and whoever waited to do so
-//!    is told that there is no such thing.
-//! 2. The links to it end with it, in the same change, which tells of it in the audit.
-//! 3. A folder in which there are files is refused, unless these are to go with it. Then its own links end first, and its
-//!    files go in steps, each of which locks the folder, takes as many rows as nobody waits for, and tells of each file. The
-//!    step that finds no more than it takes deletes the folder.
+//! 1. The item is locked first. No link to it and no file in it can be created meanwhile; a caller that waited to do so
+//!    finds that the item does not exist.
+//! 2. The links to it end with it, in the same change, which records the deletion in the audit.
+//! 3. A folder that has files is refused, unless these are to be deleted with it. Then its own links end first, and its
+//!    files go in steps. Each step locks the folder, deletes few enough rows that others do not wait long, and records each
+//!    file. The step that finds no more files than it deletes also deletes the folder.
 //!
-//! Interrupted, the same command goes on with what is left.
+//! After an interruption, the same command continues with what is left.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ use crate::domain::item::{DeletedFolder, File, Folder, ItemId};
 use crate::sql::ScriptError;
 use crate::store::{Sql, audit, item, share_link};
 
-/// Files deleted in one step, unless their links and its own come to more before.
+/// Files deleted in one step, unless their links and the folder's reach that number first.
 const FILES: u32 = 100;
 
 impl App {
-    /// Deletes a file; says what it was, and how many share links have ended.
+    /// Deletes a file. Returns what it was, and how many share links have ended.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such file; what the store answers.
+    /// [`Error::Missing`] when there is no such file; any store error.
     pub async fn delete_file(&self, id: FileId) -> Result<(File, u64), Error> {
         let event = self.event(&Actor::Operator, Action::DeleteFile);
         self.store
@@ -41,11 +41,11 @@ impl App {
             .await
     }
 
-    /// Deletes a folder, and where it is to be `recursive`, the files in it; says what it was, and what has ended with it.
+    /// Deletes a folder and, if `recursive`, the files in it. Returns what it was, and what has ended with it.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such folder, [`Error::Refused`] for one with files that is not to be deleted
-    /// with them; what the store answers, and what was deleted until then stays deleted.
+    /// [`Error::Missing`] when there is no such folder, [`Error::Refused`] for one with files that is not to be deleted with
+    /// them; any store error; what was deleted by then stays deleted.
     pub async fn delete_folder(
         &self,
         id: FolderId,
@@ -130,7 +130,7 @@ impl Step {
         })
     }
 
-    /// The event once more, behind all that there are.
+    /// A copy of the event with a new id, after all earlier ones.
     fn anew(&self, event: &AuditEvent) -> AuditEvent {
         AuditEvent {
             id: self.ids.next(event.created_at),
@@ -139,7 +139,7 @@ impl Step {
     }
 }
 
-/// Deletes an item that is locked; says how many links have ended.
+/// Deletes an item, which is locked. Returns how many links have ended.
 async fn delete_item(
     sql: Sql<'_>,
     team_id: TeamId,

@@ -1,12 +1,12 @@
-//! Credentials that were found good lately, and whose they are.
+//! Credentials that were recently found good, and their holders.
 //!
-//! Who a credential belongs to is known once it has been looked up, and that look-up is work for somebody of whom nobody
-//! knows anything: strangers have one share between them (docs/decisions.md, R8). What was found good once is looked up on
-//! behalf of its holder from then on, so that no stranger is in its way.
+//! A credential's holder is known only after its lookup, so the lookup itself counts as a stranger's, and all strangers have
+//! one share between them (docs/decisions.md, R8). A credential that was found good once is looked up on behalf of its
+//! holder from then on, so that no stranger is in its way.
 //!
-//! That is all it is good for: a credential counts when it is looked up, and never because it is in here. Memory is
-//! bounded by two generations: what is used moves to the young one, and when that is full, it becomes the old one, whose
-//! place it takes. So those that are in use are the last to be forgotten. What was not found good is never in here.
+//! It has no other use: a credential is valid because a lookup says so, never because it is in here. Memory is bounded by
+//! two generations: a credential that is used moves to the young one, and when that is full, it replaces the old one. So
+//! credentials in use are the last to be forgotten. Those that were not found good are never in here.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -14,7 +14,7 @@ use std::sync::{PoisonError, RwLock};
 use crate::domain::holder::Holder;
 use crate::domain::secret::Digest;
 
-/// Credentials in a generation: both have some four megabytes at most.
+/// Credentials in a generation. Both together take four megabytes or so at most.
 const MAX_GENERATION: usize = 16_384;
 
 /// The credentials that a process knows.
@@ -28,9 +28,9 @@ struct Generations {
 }
 
 impl Known {
-    /// Whose credential has this digest; a stranger's when it is not known.
+    /// The holder of the credential with this digest; [`Holder::Strangers`] if it is not known.
     pub(super) fn holder(&self, digest: &Digest) -> Holder {
-        // The maps are whole between two statements, whatever panicked elsewhere.
+        // The maps are consistent between any two statements, whatever panicked elsewhere.
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let found = known.young.get(digest.as_bytes());
         let found = found.or_else(|| known.old.get(digest.as_bytes()));
@@ -51,7 +51,7 @@ impl Known {
         known.young.insert(*digest.as_bytes(), holder);
     }
 
-    /// Forgets a credential that was found to be good no longer.
+    /// Forgets a credential that was found to be no longer good.
     pub(super) fn forget(&self, digest: &Digest) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         known.young.remove(digest.as_bytes());

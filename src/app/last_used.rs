@@ -14,7 +14,7 @@ use crate::domain::time::Timestamp;
 /// Uses recorded in one change, so that no request waits long behind it.
 const STEP: usize = 500;
 
-/// Minutes of use that the store does not know yet; where it is to be known, also from where.
+/// Minutes of use that the store does not have yet, and for some credentials also from where they were used.
 #[derive(Debug)]
 pub(super) struct LastUsed<Id, From = ()>(Mutex<HashMap<Id, (Timestamp, From)>>);
 
@@ -25,7 +25,8 @@ impl<Id, From> Default for LastUsed<Id, From> {
 }
 
 impl<Id: Copy + Eq + Hash, From: Copy + PartialEq> LastUsed<Id, From> {
-    /// Notes a use now of something that the store has as last used at `known`. From where is asked only where that is noted.
+    /// Notes a use at `now` of a credential that the store has as last used at `known`. `from` is called only if the use is
+    /// noted.
     pub(super) fn note(
         &self,
         id: Id,
@@ -44,8 +45,8 @@ impl<Id: Copy + Eq + Hash, From: Copy + PartialEq> LastUsed<Id, From> {
         }
     }
 
-    /// Hands all notes to `record`, at most [`STEP`] at once. Only what it has taken is forgotten: it may
-    /// fail, and its caller may stop waiting.
+    /// Hands all notes to `record`, at most [`STEP`] at once. Only what it has taken is forgotten: it may fail, or this
+    /// future may be dropped.
     pub(super) async fn hand_over(
         &self,
         record: impl AsyncFn(Vec<(Id, Timestamp, From)>) -> Result<(), Error>,
@@ -64,7 +65,7 @@ impl<Id: Copy + Eq + Hash, From: Copy + PartialEq> LastUsed<Id, From> {
             .collect()
     }
 
-    /// Forgets what the store knows by now, but not a later use noted meanwhile.
+    /// Forgets what the store has by now, but not a later use noted meanwhile.
     fn forget(&self, recorded: &[(Id, Timestamp, From)]) {
         let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, minute, from) in recorded {
@@ -113,7 +114,7 @@ mod tests {
             uses.note("key", at(60_000), None, || from);
         }
         assert_eq!(uses.all(), [("key", at(60_000), "elsewhere")]);
-        // It is known as of elsewhere by now, and was used from a third place meanwhile.
+        // The store has "elsewhere" by now, and meanwhile the key was used from a third place.
         uses.note("key", at(60_001), None, || "office");
         uses.forget(&[("key", at(60_000), "elsewhere")]);
         assert_eq!(uses.all(), [("key", at(60_000), "office")]);

@@ -1,16 +1,16 @@
-//! Keys that were looked up a moment ago.
+//! Leases: keys that were looked up a moment ago, and need no lookup now.
 //!
-//! Every request brings a key, most of them one that has just been looked up. The lookup is an eighth of what a
-//! product costs on SQLite, and half of its round trips on PostgreSQL. So a process may go on with what it has
-//! read of a key, for as long as a lease lasts (Gray and Cheriton, 1989):
+//! Every request brings a key, usually one that has just been looked up. The lookup is an eighth of what a product costs on
+//! SQLite, and half of its round trips on PostgreSQL. So a process may rely on what it has read of a key, for as long as a
+//! lease lasts (Gray and Cheriton, 1989):
 //!
-//! 1. A lease begins before the lookup that it is made of, and ends [`LEASE`] later. Then the key is looked up again.
-//! 2. Revoking a key waits for [`RUN_OUT`] once that is committed. By then every lease that was made of an
-//!    earlier state has ended, in all processes and on all machines: when revoking a key returns, the key works
-//!    nowhere. Nobody has to know who uses the store, and no clocks have to agree, but on how long a moment is.
-//! 3. A key that expires needs no such wait: when it does is part of what was read.
-//! 4. The one exception: a machine that was suspended in between goes on with what was left of its leases.
-//! 5. Nothing is remembered of what was not found, so no stranger can fill the memory, and a new key works at once.
+//! 1. A lease starts before the lookup that it comes from, and ends [`LEASE`] later. Then the key is looked up again.
+//! 2. Revoking a key waits for [`RUN_OUT`] after the commit. By then every lease from an earlier state has ended, in all
+//!    processes and on all machines: when revoking a key returns, the key works nowhere. No process has to know which others
+//!    use the store, and clocks need not agree except on how long a moment is.
+//! 3. A key that expires needs no such wait: its expiry is part of what was read.
+//! 4. The one exception: a machine that was suspended in between resumes with what was left of its leases.
+//! 5. Keys that were not found are not remembered, so strangers cannot fill the memory, and a new key works at once.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 use crate::domain::api_key::ApiKey;
 use crate::domain::secret::Digest;
 
-/// How long a key is not looked up again.
+/// How long a lease lasts.
 const LEASE: Duration = Duration::from_millis(200);
 
-/// How long it takes until no lease is left: longer, since clocks do not run at quite the same pace.
+/// How long until no lease is left. Longer than [`LEASE`], since clocks do not run at quite the same pace.
 pub(super) const RUN_OUT: Duration = Duration::from_millis(250);
 
-/// Keys remembered at most: some megabytes. Beyond that all are forgotten, and looked up once more.
+/// Keys remembered at most: some megabytes. Beyond that all are forgotten and looked up again.
 const MAX_LEASES: usize = 16_384;
 
 /// The leases of a process.
@@ -41,13 +41,13 @@ struct Lease {
 impl Leases {
     /// The key with this digest, if its lease has not ended by `now`.
     pub(super) fn get(&self, digest: &Digest, now: Instant) -> Option<ApiKey> {
-        // The map is whole between two statements, whatever panicked elsewhere.
+        // The map is consistent between any two statements, whatever panicked elsewhere.
         let leases = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let lease = leases.get(digest.as_bytes())?;
         (now < lease.end).then(|| lease.key.clone())
     }
 
-    /// Remembers what a lookup has found that was begun at `begun`.
+    /// Remembers the key found by a lookup that started at `begun`.
     pub(super) fn begin(&self, digest: &Digest, key: ApiKey, begun: Instant) {
         let mut leases = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if leases.len() >= MAX_LEASES {

@@ -1,13 +1,13 @@
-//! Mail, where the service sends it ([`crate::mail`]): how much of it, and links to set a password anew.
+//! Mail ([`crate::mail`]): limits on how much is sent, and links to reset a password.
 //!
-//! A reset is asked for by anybody, about anybody (docs/decisions.md, P13):
+//! Anybody can request a reset for any email (docs/decisions.md, P13):
 //!
-//! 1. Whoever asks is answered before anything is looked up, so neither the answer nor its time says whether there is such an
-//!    account. Room for the letter is taken before, whether it is needed or not.
-//! 2. A few are looked up at a time: whoever asks a thousand times does not keep the database from others. Others may have the
-//!    room of whoever was looked up.
-//! 3. The letter is counted, and the link kept, in one transaction, for one letter of a user after another. Of a fourth within an
-//!    hour nothing comes, nor of more than wait for their turn.
+//! 1. The request is answered before anything is looked up, so neither the answer nor its time reveals whether there is such
+//!    an account. Room for the letter is reserved first, whether it is needed or not.
+//! 2. A few are looked up at a time, so a thousand requests do not keep others from the database. A request that was looked
+//!    up frees its room for others.
+//! 3. The letter is counted, and the link stored, in one transaction, for one letter per user at a time. A fourth within an
+//!    hour is dropped, and so are those beyond what may wait for their turn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,37 +27,36 @@ use crate::domain::user::{User, parse_email};
 use crate::mail::Outbox;
 use crate::store::{Batch, Sql, mail_count, one_time_link, user};
 
-/// The answer is on its way by then (step 1), so its time does not tell whether there is more to do for some emails than
-/// for others.
+/// By then the answer is on its way (step 1), so its time does not tell whether some emails take more work than others.
 const AFTER_ANSWER: Duration = Duration::from_millis(100);
 
 impl App {
-    /// Whether people are written to.
+    /// Whether the service sends mail.
     pub fn sends_mail(&self) -> bool {
         self.outbox.is_some()
     }
 
-    /// Gives what is still to be sent its last chance, when the server stops.
+    /// Gives unsent mail a last chance, when the server stops.
     pub async fn finish_mail(&self) {
         if let Some(outbox) = &self.outbox {
             outbox.finish().await;
         }
     }
 
-    /// Where letters go, and what is written.
+    /// Where letters are sent, and how they are written.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`] where none are sent: there is no such page then.
+    /// [`Error::LinkNotValid`] if no mail is sent: the page does not exist then.
     pub(super) fn mail(&self) -> Result<(&Outbox, Letters<'_>), Error> {
         let outbox = self.outbox.as_ref().ok_or(Error::LinkNotValid)?;
         let origin = self.origin().unwrap_or_default();
         Ok((outbox, Letters { origin }))
     }
 
-    /// Mails a link to set a password anew to the user who has this email, if there is one, after the answer: step 1.
+    /// Mails a link to reset the password to the user who has this email, if there is one, after the answer: step 1.
     ///
     /// # Errors
-    /// [`Error::PasswordsOff`]; [`Error::Invalid`] for an email that is none; [`Error::LinkNotValid`] where no mail is sent;
+    /// [`Error::PasswordsOff`]; [`Error::Invalid`] for an invalid email; [`Error::LinkNotValid`] if no mail is sent;
     /// [`Error::Unavailable`] when too many letters wait.
     pub fn ask_for_reset(self: &Arc<App>, email: &str) -> Result<(), Error> {
         self.require_passwords()?;
@@ -78,7 +77,7 @@ impl App {
             };
             match written {
                 Ok(Some((user_id, letter))) => place.send(user_id.into(), letter),
-                // There is nothing to send, and nobody to tell.
+                // Nothing to send, and no one to notify.
                 Ok(None) => drop(place),
                 Err(error) => place.fail(Occasion::Reset, error.causes()),
             }
@@ -104,7 +103,7 @@ impl App {
         let (link, issued) = self.new_one_time_link(Purpose::Reset, Some(user_id));
         let keep = async move |sql: Sql<'_>| {
             sql.run(require_user(user_id)).await?;
-            // Whoever has the old mailbox gets no link, however late the email has changed; nor does a deactivated user.
+            // The old mailbox gets no link, however late the email has changed; nor does a deactivated user.
             let now_is = sql.run(user::find(user_id)).await?;
             let same = |it: &User| it.email == user.email && it.deactivated_at.is_none();
             let same = now_is.filter(same);
@@ -120,24 +119,24 @@ impl App {
                 let url = issued.url(letters.origin);
                 (user_id, letters.reset(&user.email, &user.name, &url))
             })),
-            // One too many, or somebody who is gone.
+            // One letter too many, or the user is gone.
             Err(Error::Invalid(_) | Error::Missing { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Counts an invitation: those of a team, and of these, those to one address.
+/// Counts an invitation: against the team's limit, and against the team's limit for this address.
 ///
 /// # Errors
-/// As of [`one_more_letter`].
+/// As for [`one_more_letter`].
 pub(super) fn one_more_invitation(
     team_id: TeamId,
     email: &str,
     now: Timestamp,
 ) -> impl Batch<Out = ()> {
     let address = Digest::of(format!("{team_id} {}", email.to_lowercase()).as_bytes());
-    // Half of a digest is no id of anything else.
+    // Half of a digest is not the id of anything else.
     let mut subject = [0; 16];
     subject.copy_from_slice(&address.as_bytes()[..16]);
     let to_address = one_more(
@@ -150,10 +149,10 @@ pub(super) fn one_more_invitation(
     (of_team, to_address).rule(|_| Ok(()))
 }
 
-/// Counts a letter to a user, or of a team.
+/// Counts a letter to a user, or from a team.
 ///
 /// # Errors
-/// [`Error::Invalid`] about the email when there were as many as there may be.
+/// [`Error::Invalid`] about the email when the limit is reached.
 pub(super) fn one_more_letter(
     subject: impl Into<Uuid>,
     occasion: Occasion,

@@ -18,7 +18,7 @@ impl App {
     /// Makes a user a member of a team.
     ///
     /// # Errors
-    /// [`Error::Missing`] for a team or user that does not exist; [`Error::Refused`] for a member.
+    /// [`Error::Missing`] for a team or user that does not exist; [`Error::Refused`] for a user who is a member already.
     pub async fn add_member(
         &self,
         team_id: TeamId,
@@ -42,10 +42,10 @@ impl App {
             .await
     }
 
-    /// The members of a team, in the order in which the users were made.
+    /// The members of a team, in the order in which the users were created.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown team; what the store answers.
+    /// [`Error::Missing`] for an unknown team; any store error.
     pub async fn list_members(
         &self,
         team_id: TeamId,
@@ -59,10 +59,10 @@ impl App {
         Ok(members)
     }
 
-    /// The teams that a user is in, and as what, in the order in which the teams were made.
+    /// The teams that a user is in, with the user's role, in the order in which the teams were created.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown user; what the store answers.
+    /// [`Error::Missing`] for an unknown user; any store error.
     pub async fn list_memberships(
         &self,
         user_id: UserId,
@@ -79,7 +79,7 @@ impl App {
     /// A user as a member of a team.
     ///
     /// # Errors
-    /// [`Error::Refused`] when the user is no member; what the store answers.
+    /// [`Error::Refused`] when the user is no member; any store error.
     pub async fn get_member(
         &self,
         team_id: TeamId,
@@ -90,7 +90,7 @@ impl App {
         found.ok_or_else(|| Member::missing(team_id, user_id))
     }
 
-    /// A team that the user is in, and as what, right now.
+    /// A team that the user is in, with the user's role, right now.
     ///
     /// # Errors
     /// [`Error::NotAMember`] when the user is no member, or there is no such team.
@@ -104,7 +104,7 @@ impl App {
         found.ok_or(Error::NotAMember)
     }
 
-    /// What the user is in the team, right now.
+    /// The user's role in the team, right now.
     ///
     /// # Errors
     /// [`Error::NotAMember`] when the user is no member, or there is no such team: a stranger does not
@@ -117,10 +117,10 @@ impl App {
             .await
     }
 
-    /// Refuses somebody who is signed in no longer, or who reads what a team has and is no member of it any more.
+    /// Refuses a user who is no longer signed in or, if a team is given, no longer a member of it.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`] and [`Error::NotAMember`]; what the store answers.
+    /// [`Error::InvalidToken`] and [`Error::NotAMember`]; any store error.
     pub async fn require_reader(
         &self,
         user_id: UserId,
@@ -158,7 +158,7 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError
         ))
         .await?;
     if added == 0 {
-        // Where the member was removed in between, the role is the one that was asked for.
+        // If the member was removed in between, report the role that was requested.
         let found = sql
             .run(member::role(team_id, user_id))
             .await?
@@ -169,7 +169,7 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError
     Ok(member.clone())
 }
 
-/// Ends the invitation of a user who has become a member without it, or is one no longer: nobody comes back by an old link.
+/// Ends the invitation of a user who has become a member without it, or is no longer one: old links let nobody back in.
 pub(super) async fn forget_invitation(
     sql: Sql<'_>,
     team_id: TeamId,
@@ -187,8 +187,8 @@ pub(super) async fn forget_invitation(
     Ok(())
 }
 
-/// Refuses a person who is not signed in any more, or does not manage the team; nobody takes that right away before the end
-/// of the transaction. What the person is there comes back. The operator, who is nothing there, may do everything.
+/// Refuses a person who is no longer signed in, or does not manage the team; that right cannot be taken away before the end
+/// of the transaction. Returns the person's role, or `None` for the operator, who has none and may do everything.
 pub(super) async fn require_manager(
     sql: Sql<'_>,
     by: &Actor,
@@ -197,7 +197,7 @@ pub(super) async fn require_manager(
     require_actor(sql, by, team_id, Role::may_manage).await
 }
 
-/// The same, for whoever may change products and links.
+/// Like [`require_manager`], for the right to change products and links.
 pub(super) async fn require_writer(
     sql: Sql<'_>,
     by: &Actor,
@@ -220,7 +220,7 @@ async fn require_actor(
     Ok(Some(role))
 }
 
-/// Refuses a user whose role in a team does not allow it; nobody takes the role away before the end of the transaction.
+/// Refuses a user whose role in a team does not allow it; the role cannot be taken away before the end of the transaction.
 pub(super) fn hold_role(
     team_id: TeamId,
     user_id: UserId,
@@ -229,7 +229,7 @@ pub(super) fn hold_role(
     member::hold_role(team_id, user_id).rule(move |role| allowed(role, may))
 }
 
-/// The same, for what is only read.
+/// Like [`hold_role`], for reads: the role is not held.
 pub(super) fn require_role(
     team_id: TeamId,
     user_id: UserId,

@@ -1,17 +1,17 @@
-//! Who is in a team, and as what, changed under one lock (docs/decisions.md, W22 to W24).
+//! Changes to the members and roles of a team, under one lock (docs/decisions.md, W22 to W24).
 //!
-//! 1. Whoever changes the members, roles or invitations of a team locks the team first, so that such changes of one team come
-//!    one after another, and none decides by what another is about to change: of two owners who remove each other, one
-//!    stays. What only refers to the team, such as a product, does not wait. Who locks several teams does so in the order of
-//!    their ids.
-//! 2. A person has to be signed in still, and to manage the team; nobody reaches above their own role. The operator may
-//!    do everything.
-//! 3. The last owner of a team with other members stays one, unless the operator decides otherwise. Where there is nobody
-//!    else, the keys, links and invitations of the team end with the last member who leaves.
-//! 4. An invitation ends with its maker's right to make it, in the same transaction. The keys that somebody made who is
-//!    removed go on, since programs of others may use them, unless whoever removes them wants them revoked. The membership
-//!    goes first, so that no key is made after they are listed; where the user revokes one of them at this moment, PostgreSQL
-//!    ends one of the two, which is tried again.
+//! 1. Every change to a team's members, roles or invitations locks the team first. So such changes run one after another,
+//!    and none decides on state that another is about to change: of two owners who remove each other, one stays. Changes
+//!    that only refer to the team, such as to a product, do not wait. A change that locks several teams does so in the order
+//!    of their ids.
+//! 2. A person must still be signed in, and manage the team; nobody reaches above their own role. The operator may do
+//!    everything.
+//! 3. The last owner of a team with other members stays one, unless the operator decides otherwise. If there are no other
+//!    members, the team's keys, links and invitations end with the last member who leaves.
+//! 4. An invitation ends with its maker's right to make it, in the same transaction. The keys that a removed member made
+//!    stay valid, since other people's programs may use them, unless the remover wants them revoked. The membership is
+//!    deleted first, so that no key is made after they are listed; if the user revokes one of them at this moment,
+//!    PostgreSQL aborts one of the two transactions, which is tried again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,11 +32,11 @@ use crate::sql::ScriptError;
 use crate::store::{Sql, api_key, audit, invitation, member, share_link, team};
 
 impl App {
-    /// Gives a member another role.
+    /// Changes a member's role.
     ///
     /// # Errors
     /// [`Error::Refused`] for a user who is no member, and for the last owner (step 3); [`Error::NotAMember`] and
-    /// [`Error::RoleInsufficient`] for a person who may not (step 2); what the store answers.
+    /// [`Error::RoleInsufficient`] for a person who is not allowed to (step 2); any store error.
     pub async fn set_role(
         &self,
         by: &Actor,
@@ -71,11 +71,11 @@ impl App {
             .await
     }
 
-    /// Takes a user out of a team, at once; a person may leave by this, too. The user's sessions go on: they may serve
-    /// other teams. `with_keys` revokes the keys that the user made; it returns when no process takes them any more.
+    /// Removes a user from a team, at once; also how a person leaves. The user's sessions stay, since they may serve other
+    /// teams. `with_keys` revokes the keys that the user made; it returns when no process accepts them any more.
     ///
     /// # Errors
-    /// As of [`set_role`](App::set_role).
+    /// As for [`set_role`](App::set_role).
     pub async fn remove_member(
         &self,
         by: &Actor,
@@ -119,7 +119,7 @@ pub(super) fn lock_team(team_id: TeamId) -> impl crate::store::Batch {
     (team::lock(team_id), require_team(team_id))
 }
 
-/// Step 2: refuses whoever does not reach that role; `own` as [`require_manager`] tells it.
+/// Step 2: refuses a person who does not reach that role; `own` is what [`require_manager`] returned.
 pub(super) fn require_reach(own: Option<Role>, role: Role) -> Result<(), Error> {
     match own.is_none_or(|own| own.may_give(role)) {
         true => Ok(()),
@@ -127,7 +127,7 @@ pub(super) fn require_reach(own: Option<Role>, role: Role) -> Result<(), Error> 
     }
 }
 
-/// Refuses whoever may not remove the user; says what the user is.
+/// Refuses an actor who may not remove the user. Returns the user's role.
 async fn require_may_remove(
     sql: Sql<'_>,
     by: &Actor,
@@ -152,7 +152,7 @@ async fn require_may_remove(
     }
 }
 
-/// Step 3, for an owner who is about to be one no longer, and is not alone in the team.
+/// Step 3, for an owner who is about to lose that role, and is not alone in the team.
 async fn require_another_owner(
     sql: Sql<'_>,
     team_id: TeamId,
@@ -164,7 +164,7 @@ async fn require_another_owner(
             team::find(team_id),
         ))
         .await?;
-    // Who is deactivated can do nothing for the team.
+    // A deactivated owner does not count, since they can do nothing for the team.
     if has_owner {
         return Ok(());
     }
@@ -172,7 +172,7 @@ async fn require_another_owner(
     Err(Member::last_owner(&team.name).into())
 }
 
-/// Step 3, for a member who leaves: the keys that have ended are told.
+/// Step 3, for a member who leaves. Returns the keys that have ended.
 pub(super) async fn leave(
     sql: Sql<'_>,
     team_id: TeamId,
@@ -191,7 +191,7 @@ pub(super) async fn leave(
     revoke_keys(sql, team_id, None, now).await
 }
 
-/// Step 4, of the invitations that a user has made who has this role from now on.
+/// Step 4, for the invitations made by a user who has this role from now on.
 pub(super) async fn end_invitations(
     sql: Sql<'_>,
     team_id: TeamId,
@@ -205,7 +205,7 @@ pub(super) async fn end_invitations(
     Ok(())
 }
 
-/// Tells of keys that were revoked together; `event` is all that they have in common.
+/// Records an event for each of the keys that were revoked together; `event` is what they have in common.
 pub(super) async fn tell_revoked(
     sql: Sql<'_>,
     event: &AuditEvent,
@@ -223,11 +223,11 @@ pub(super) async fn tell_revoked(
     Ok(())
 }
 
-/// A key that has been expired for so long is refused everywhere, whatever the clocks of replicas say, and no change by it is
-/// under way: it need not be revoked. A team may have any number of them.
+/// A key that expired this long ago is refused everywhere, whatever the clocks of replicas say, and no change by it is under
+/// way, so it need not be revoked. A team may have any number of them.
 const EXPIRED_FOR: Duration = Duration::from_secs(600);
 
-/// Revokes the keys of a team that may still be good, or those that a user has made; says which.
+/// Revokes the keys of a team that may still be valid, or only those that `created_by` made. Returns which.
 pub(super) async fn revoke_keys(
     sql: Sql<'_>,
     team_id: TeamId,
@@ -241,7 +241,7 @@ pub(super) async fn revoke_keys(
     let mut revoked = Vec::new();
     for id in keys {
         let key = sql.run(api_key::lock(id)).await?;
-        // Somebody else may have revoked it while it was waited for, and has told of it.
+        // It may have been revoked while this waited for it, and then its event is written already.
         if key.is_some_and(|key| key.revoked_at.is_none()) {
             sql.run(api_key::revoke(id, now)).await?;
             revoked.push(id);

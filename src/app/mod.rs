@@ -1,12 +1,12 @@
-//! What the service does: one method of [`App`] for each operation of the published documents, named after its
-//! operationId, and one for each command.
+//! The operations of the service: one method of [`App`] per operation of the published documents, named after its
+//! operationId, and one per command.
 //!
-//! A method with a caller (an [`ApiKey`](crate::domain::api_key::ApiKey), a user) says what the caller may do, and asks
-//! again what may have ended since. One without is the operator's: who can open the database by the command line may do
-//! all of it, such as revoke any key.
+//! A method with a caller (an [`ApiKey`](crate::domain::api_key::ApiKey), a user) checks what the caller may do, and checks
+//! again whatever may have ended since. A method without one is for the operator: anybody who can open the database from the
+//! command line may do all of it, such as revoke any key.
 //!
-//! A method says what is decided, in which order, and under which locks. The rules themselves are plain
-//! functions of [`crate::domain`]; what is read and written, and how, is the business of [`crate::store`].
+//! A method decides what is checked, in which order, and under which locks. The rules themselves are plain functions in
+//! [`crate::domain`]; what is read and written, and how, is up to [`crate::store`].
 
 mod account;
 mod api_key;
@@ -107,18 +107,18 @@ pub struct App {
     origin: Option<String>,
     outbox: Option<Outbox>,
     writable: Writable,
-    /// The turns of those who look up for whom a reset was asked.
+    /// Turns to look up the user for whom a reset was requested.
     reset_turns: Semaphore,
-    /// How many more resets may wait for one: strangers ask for them, and must leave places for other letters.
+    /// How many more resets may wait for such a turn. Strangers can request resets, and must leave room for other letters.
     resets: Arc<Semaphore>,
-    /// Those that are written for one user.
+    /// Turns to write a user's reset letters, one at a time.
     resets_of_user: Lines<UserId>,
-    /// Those that present the same code, or tokens of the same session.
+    /// Turns to exchange the same code, or tokens of the same session.
     exchanges: Lines<Subject>,
 }
 
-/// A credential that has come, of the right form, and on whose behalf it is looked up: its holder's when it was found good
-/// lately, or else that of all strangers.
+/// A credential of the right form, as presented, and on whose behalf it is looked up: its holder's if it was recently found
+/// good, otherwise that of all strangers.
 #[derive(Clone, Copy, Debug)]
 pub struct Presented {
     digest: Digest,
@@ -126,25 +126,24 @@ pub struct Presented {
     pub holder: Holder,
 }
 
-/// As many resets wait to be looked up, a tenth of the letters that wait at most.
+/// How many resets may wait to be looked up: at most a tenth of the letters that may wait.
 const RESETS: usize = 100;
 
-/// So many are looked up at a time. PostgreSQL is waited for most of it.
+/// How many resets are looked up at a time. Most of that time is spent waiting for PostgreSQL.
 const RESET_TURNS: usize = 8;
 
-/// So many more of one user may wait: as many as are mailed in an hour.
+/// How many more of one user's resets may wait: as many as are mailed in an hour.
 const RESETS_OF_USER: usize = 3;
 
-/// So many may wait who present the same code, or tokens of the same session. An app may have some requests under way that each find out that it has
-/// to refresh.
+/// How many requests may wait that present the same code, or tokens of the same session. An app may have several requests
+/// under way that each find they have to refresh.
 const EXCHANGES: usize = 32;
 
 impl App {
-    /// The service over `store`, telling the time by `clock`. The links that it hands out begin with
-    /// `public_url`.
+    /// The service over `store`, telling the time by `clock`. The links that it hands out start with `public_url`.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] and [`Error::Internal`], as the store gives them.
+    /// [`Error::Unavailable`] and [`Error::Internal`], from the store.
     pub async fn new(
         store: Arc<Store>,
         clock: Arc<dyn Clock>,
@@ -181,26 +180,26 @@ impl App {
         })
     }
 
-    /// The same, with pages at this origin, to which links lead that are good once.
+    /// Serves pages at this origin, to which one-time links lead.
     #[must_use]
     pub fn reached_at(self, origin: Option<String>) -> App {
         App { origin, ..self }
     }
 
-    /// The same, which sends mail.
+    /// Sends mail through `outbox`.
     #[must_use]
     pub fn mailing_by(self, outbox: Option<Outbox>) -> App {
         App { outbox, ..self }
     }
 
-    /// A credential that has come.
+    /// A credential as presented.
     fn presented(&self, text: &str) -> Presented {
         let digest = Digest::of(text.as_bytes());
         let holder = self.known.holder(&digest);
         Presented { digest, holder }
     }
 
-    /// What a look-up says about a credential: from now on it is its holder's, or a stranger's.
+    /// Records the outcome of a credential's lookup: from now on the credential is its holder's, or a stranger's.
     fn looked_up<T>(
         &self,
         presented: Presented,
@@ -217,7 +216,7 @@ impl App {
         found
     }
 
-    /// Waits for the next turn of `holder` to make a part of a long answer, which is dropped when the part is made.
+    /// Waits for `holder`'s next turn to make a part of a long answer. Drop the turn when the part is made.
     ///
     /// # Errors
     /// [`Error::Internal`] if the turns were closed, which nothing does.
@@ -230,12 +229,12 @@ impl App {
         self.clock.now()
     }
 
-    /// An id for something that is made now.
+    /// An id for something created now.
     pub(crate) fn new_id<Id: From<Uuid>>(&self) -> Id {
         self.ids.next(self.now())
     }
 
-    /// Where people reach the pages, if there are any: a scheme, a host and a port.
+    /// The origin of the pages, if there are any: a scheme, a host and a port.
     pub fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
     }
@@ -250,26 +249,26 @@ impl App {
         &self.counts
     }
 
-    /// What its store has counted, and how it is now.
+    /// What the store of this process has counted, and its current state.
     pub fn store_numbers(&self) -> Numbers<'_> {
         self.store.numbers()
     }
 
-    /// Waits until it was found that something may stand between this process and PostgreSQL, so that statements are not
-    /// prepared. Why comes back.
+    /// Waits until it turns out that something may stand between this process and PostgreSQL, so that statements are not
+    /// prepared. Returns the reason.
     pub async fn unprepared(&self) -> &'static str {
         self.store.unprepared().await
     }
 
-    /// What the share links that the service hands out begin with; it does not end with a slash.
+    /// The start of every share link that the service hands out, without a trailing slash.
     pub fn public_url(&self) -> &str {
         &self.public_url
     }
 }
 
-/// The secret of that name, which all processes on one database share: it is drawn by the first that asks.
+/// The secret with this name, which all processes on one database share. The first to ask for it draws it.
 async fn shared_secret(store: &Store, name: SharedSecret) -> Result<[u8; 32], Error> {
-    // Every command asks, and only the first ever has something to write.
+    // Every command asks for it, but only the first ever has something to write.
     let found = store.read(Holder::Service, async move |sql| {
         sql.run(secret::find(name)).await
     });

@@ -43,11 +43,11 @@ impl App {
             .await
     }
 
-    /// Gives an app another name, other redirect URIs in the place of all that it has, or both; says what it was before and
-    /// what it is now. Where it loses a redirect URI, its unused codes are worth nothing from then on.
+    /// Changes an app's name, replaces all its redirect URIs, or both. Returns the app as it was before and as it is now. If
+    /// it loses a redirect URI, its unused codes are invalid from then on.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such app; as of [`create_oauth_client`](App::create_oauth_client).
+    /// [`Error::Missing`] when there is no such app; as for [`create_oauth_client`](App::create_oauth_client).
     pub async fn update_oauth_client(
         &self,
         id: &ClientId,
@@ -72,7 +72,7 @@ impl App {
         }
     }
 
-    /// Deletes the unused codes of an app, step by step. An exchange of one that is under way is waited for.
+    /// Deletes the unused codes of an app, step by step. Waits for an exchange that is under way.
     pub(super) async fn delete_unused_codes(&self, id: &ClientId) -> Result<(), Error> {
         let step = async || {
             let id = id.clone();
@@ -85,10 +85,10 @@ impl App {
         Ok(())
     }
 
-    /// Clients, in the order of their ids.
+    /// Clients, ordered by id.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_oauth_clients(
         &self,
         part: Part<ClientId>,
@@ -104,10 +104,10 @@ impl App {
             .await
     }
 
-    /// The client of that id.
+    /// The client with this id.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is none; what the store answers.
+    /// [`Error::Missing`] when there is none; any store error.
     pub async fn get_oauth_client(&self, id: ClientId) -> Result<OauthClient, Error> {
         self.store
             .read(Holder::Service, async move |sql| {
@@ -120,7 +120,7 @@ impl App {
     }
 }
 
-/// What is to change of an app.
+/// A change to an app.
 #[derive(Clone)]
 struct Change {
     id: ClientId,
@@ -130,9 +130,9 @@ struct Change {
 }
 
 impl Change {
-    /// The app is locked first, so that no code goes to a redirect URI that it loses meanwhile. Where it loses one, unused
-    /// codes go before anything changes: if so many are deleted that there may be more, nothing is changed yet. What stays as
-    /// it is, is told of by nobody.
+    /// The app is locked first, so that no code is issued meanwhile for a redirect URI that it loses. If it loses one,
+    /// unused codes go before anything changes: if the deletion reached its limit, so that more may be left, returns `None`
+    /// and changes nothing yet. A change that leaves everything as it was leaves no event.
     async fn carry_out(
         &self,
         sql: Sql<'_>,
@@ -171,7 +171,7 @@ impl Change {
         Ok(Some((old, new)))
     }
 
-    /// Whether the app loses a redirect URI by it.
+    /// Whether the change takes a redirect URI from the app.
     fn takes_away_from(&self, old: &OauthClient) -> bool {
         let new = self.redirect_uris.as_ref();
         new.is_some_and(|new| old.redirect_uris.iter().any(|it| !new.contains(it)))
@@ -195,7 +195,7 @@ async fn add_oauth_client(sql: Sql<'_>, client: &OauthClient) -> Result<(), Scri
     Ok(())
 }
 
-/// There are few clients, so each may ask for its own.
+/// Adds a client's redirect URIs. There are few clients, so one query each is fine.
 async fn add_redirect_uris(sql: Sql<'_>, client: &mut OauthClient) -> Result<(), ScriptError> {
     client.redirect_uris = sql
         .run(oauth_client::list_redirect_uris(&client.id))

@@ -1,4 +1,4 @@
-//! What there is in a database, for whoever starts a server on it.
+//! An overview of a database, for the operator who starts a server on it.
 
 use super::App;
 use crate::domain::Error;
@@ -6,21 +6,21 @@ use crate::domain::holder::Holder;
 use crate::domain::list::Part;
 use crate::store::{Sql, api_key, team, user};
 
-/// What there is in a database.
+/// An overview of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overview {
     /// Whether there is a team.
     pub has_team: bool,
-    /// Whether there is a key that is valid.
+    /// Whether there is a valid key.
     pub has_api_key: bool,
     /// Whether there is a user.
     pub has_user: bool,
-    /// Whether people sign in by passwords, so that the first owner can be made in a browser.
+    /// Whether passwords are switched on, so that the first owner can be created in a browser.
     pub passwords: bool,
 }
 
 impl Overview {
-    /// What to do next for anybody to be able to call, as commands; none where somebody is.
+    /// The next steps, as commands, until there is someone who can call the service and sign in; `None` if there is.
     pub fn next_steps(&self) -> Option<String> {
         let browser = match self.passwords {
             true => "set it up in a browser: `invoicing setup-link` prints where; or ",
@@ -49,10 +49,10 @@ impl Overview {
 }
 
 impl App {
-    /// What there is in the database.
+    /// An overview of the database.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn overview(&self) -> Result<Overview, Error> {
         let now = self.now();
         let calls = async move |sql: Sql<'_>| {
@@ -69,8 +69,8 @@ impl App {
         })
     }
 
-    /// The version that the database's schema had when it was opened; 0 for a new database. It has
-    /// [`SCHEMA_VERSION`](crate::store::SCHEMA_VERSION) since.
+    /// The version that the database's schema had when it was opened; 0 for a new database. Since then it is
+    /// [`SCHEMA_VERSION`](crate::store::SCHEMA_VERSION).
     pub fn found_schema_version(&self) -> i64 {
         self.store.found_version()
     }

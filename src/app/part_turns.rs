@@ -1,7 +1,7 @@
-//! Who makes the next part of a long answer, such as an export.
+//! Turns to make the next part of a long answer, such as an export.
 //!
-//! Of all long answers few parts are made at once, of those of one team or user one, and others who are ready go first: on
-//! SQLite, the thread that asks is the one that reads.
+//! Few parts are made at once over all long answers, and one per team or user; other tasks that are ready run first, since
+//! on SQLite the thread that asks is the one that reads.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ pub(super) struct PartTurns(Arc<Shared>);
 
 struct Shared {
     all: Arc<Semaphore>,
-    /// As long as somebody has or waits for a turn.
+    /// Kept while anyone holds or waits for a turn.
     by: WeakMap<Holder, Semaphore>,
 }
 
-/// A turn to make a part, until this is dropped.
+/// A turn to make a part, held until dropped.
 pub struct PartTurn {
     _all: OwnedSemaphorePermit,
     _of_holder: OwnedSemaphorePermit,
 }
 
 impl PartTurns {
-    /// So many at once.
+    /// Allows `at_once` turns at a time.
     pub(super) fn new(at_once: usize) -> PartTurns {
         PartTurns(Arc::new(Shared {
             all: Arc::new(Semaphore::new(at_once)),
@@ -37,10 +37,10 @@ impl PartTurns {
         }))
     }
 
-    /// Waits for the next one of `holder`.
+    /// Waits for `holder`'s next turn.
     ///
     /// # Errors
-    /// [`Error::Internal`] if they were closed, which nothing does.
+    /// [`Error::Internal`] if the semaphores were closed, which nothing does.
     pub(super) async fn next(&self, holder: Holder) -> Result<PartTurn, Error> {
         let of_holder = self.0.by.get(holder, || Semaphore::new(1));
         let of_holder = of_holder.acquire_owned().await.map_err(Error::internal)?;

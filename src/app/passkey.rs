@@ -1,15 +1,15 @@
-//! Passkeys: adding and removing them, signing in by one, and proving again who one is
-//! (docs/decisions.md, P20 to P24, P30, P33, V5 and V10).
+//! Passkeys: adding and removing them, signing in with one, and using one to prove again who one is (docs/decisions.md, P20
+//! to P24, P30, P33, V5 and V10).
 //!
-//! 1. A browser asks for a challenge, which costs the database nothing ([`crate::domain::passkey::challenge`]).
-//! 2. What comes back is for the same purpose and browser, and in time.
-//! 3. The passkey is found by what its authenticator calls it, is one of this host, and of the user who is signed in, if
-//!    somebody is. Its signature is checked outside of a transaction.
-//! 4. One transaction spends the challenge, and writes the state of the passkey, if that is still the one that was checked
-//!    against: of two answers to one challenge, and of two with one count above zero, one is good. Then it does what the answer
-//!    is for.
-//! 5. Where there are two of the same key, the challenge is spent and the audit says so; nobody is let in.
-//! 6. No count of wrong passwords is asked.
+//! 1. A browser requests a challenge, which costs the database nothing ([`crate::domain::passkey::challenge`]).
+//! 2. The answer must be for the same purpose and browser, and in time.
+//! 3. The passkey is found by its credential id. It must be of this host and, if a user is signed in, theirs. Its signature
+//!    is checked outside of a transaction.
+//! 4. One transaction spends the challenge, and writes the passkey's state, provided that the stored state is still the one
+//!    that was checked against. So of two answers to one challenge, and of two with the same count above zero, one is
+//!    accepted. Then it does what the answer is for.
+//! 5. If there are two copies of the same key, the challenge is spent and an audit event written; nobody is let in.
+//! 6. Counts of wrong passwords play no part.
 
 use super::browser_session::{confirm_session, require_person};
 use super::sign_in::{Browser, Cookies};
@@ -31,28 +31,28 @@ use crate::store::secret::SharedSecret;
 use crate::store::{Batch, Sql, audit, passkey, password, user};
 
 impl App {
-    /// What a browser is to have signed for somebody to sign in, if passkeys are offered; `browser` is a secret that it has in a
-    /// cookie.
+    /// A challenge for a browser to have signed to sign a user in, if passkeys are offered. `browser` is a secret that it
+    /// has in a cookie.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn ask_to_sign_in(&self, browser: &Secret) -> Result<Option<Asked>, Error> {
         self.ask_to_sign(Purpose::SignIn, &browser.digest()).await
     }
 
-    /// What it is to have signed for somebody to prove again who they are.
+    /// A challenge for a browser to have signed for its user to prove again who they are.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn ask_to_confirm(&self, in_browser: &InBrowser) -> Result<Option<Asked>, Error> {
         let browser = of_session(in_browser.session.id);
         self.ask_to_sign(Purpose::Confirm, &browser).await
     }
 
-    /// What it is to have made for somebody to have one more passkey.
+    /// A challenge for a browser to create one more passkey for its user.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn ask_to_add(&self, in_browser: &InBrowser) -> Result<Option<Asked>, Error> {
         let Some(party) = self.relying_party() else {
             return Ok(None);
@@ -65,10 +65,10 @@ impl App {
         Ok(Some(Asked { options, challenge }))
     }
 
-    /// Signs somebody in by a passkey. There is a device cookie for who has a password, too.
+    /// Signs a user in with a passkey. Users with a password get a device cookie, too.
     ///
     /// # Errors
-    /// [`Error::PasskeyRefused`]; [`Error::Deactivated`] behind a good one; what the store answers.
+    /// [`Error::PasskeyRefused`]; [`Error::Deactivated`] after a valid passkey; any store error.
     pub async fn sign_in_by_passkey(
         &self,
         answer: &Answer,
@@ -96,10 +96,10 @@ impl App {
         })
     }
 
-    /// Takes a passkey of somebody who is signed in as a proof that it is still them, and gives the session's new cookie.
+    /// Takes a passkey of a signed-in user as proof that it is still them. Returns the session's new cookie.
     ///
     /// # Errors
-    /// [`Error::PasskeyRefused`], also for a passkey of somebody else; [`Error::InvalidToken`] when the session has ended
+    /// [`Error::PasskeyRefused`], also for another user's passkey; [`Error::InvalidToken`] when the session has ended
     /// meanwhile.
     pub async fn confirm_by_passkey(
         &self,
@@ -122,19 +122,19 @@ impl App {
         Ok(cookie)
     }
 
-    /// The passkeys of a user, oldest first, those of other hosts, too.
+    /// The passkeys of a user, oldest first, including those of other hosts.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_passkeys(&self, user_id: UserId) -> Result<Vec<Passkey>, Error> {
         let list = async move |sql: Sql<'_>| sql.run(passkey::list(user_id)).await;
         self.store.read(user_id, list).await
     }
 
-    /// How many passkeys are of another host, and do not count.
+    /// How many passkeys are of another host, and so do not count as a way to sign in.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn count_passkeys_elsewhere(&self) -> Result<i64, Error> {
         let rp_id = self.switched_on.rp_id().to_owned();
         let count = async move |sql: Sql<'_>| sql.run(passkey::count_elsewhere(&rp_id)).await;
@@ -142,11 +142,11 @@ impl App {
         Ok(count.unwrap_or_default())
     }
 
-    /// Adds a passkey of somebody who has lately proven who they are.
+    /// Adds a passkey for a user who has recently proven who they are.
     ///
     /// # Errors
-    /// [`Error::Invalid`] about the name; [`Error::PasskeyRefused`]; [`Error::Refused`] when there are as many as there may be;
-    /// [`Error::InvalidToken`] when the person is not signed in any more.
+    /// [`Error::Invalid`] about the name; [`Error::PasskeyRefused`]; [`Error::Refused`] when the user has as many as
+    /// allowed; [`Error::InvalidToken`] when the person is no longer signed in.
     pub async fn add_passkey(
         &self,
         person: Person,
@@ -163,7 +163,7 @@ impl App {
         let event = event.to(made.id.0);
         self.store
             .write(user_id, async move |sql| {
-                // Those who add one at the same time come one after another.
+                // Concurrent additions run one after another.
                 sql.run(user::lock(user_id)).await?;
                 let known = (require_person(&person), passkey::list(user_id));
                 let ((), known) = sql.run(known).await?;
@@ -176,11 +176,11 @@ impl App {
             .await
     }
 
-    /// Removes a passkey of somebody who has lately proven who they are. The other browser sessions end.
+    /// Removes a passkey of a user who has recently proven who they are. The user's other browser sessions end.
     ///
     /// # Errors
-    /// [`Error::Missing`] when the user has no such passkey; [`Error::Refused`] when nothing else is left to sign in by;
-    /// [`Error::InvalidToken`] when the person is not signed in any more.
+    /// [`Error::Missing`] when the user has no such passkey; [`Error::Refused`] when no other way to sign in is left;
+    /// [`Error::InvalidToken`] when the person is no longer signed in.
     pub async fn remove_passkey(&self, person: Person, id: PasskeyId) -> Result<(), Error> {
         let user_id = person.user_id;
         let delete = move || {
@@ -230,7 +230,7 @@ impl App {
         Ok((party, opened.ok_or(Error::PasskeyRefused)?))
     }
 
-    /// Steps 2, 3 and 5; the passkey is one of `owner`, if that is known.
+    /// Steps 2, 3 and 5; the passkey must be one of `owner`'s, if that is known.
     async fn check(
         &self,
         (purpose, browser): (Purpose, Digest),
@@ -272,9 +272,9 @@ impl App {
         };
         let event = event.to(passkey.id.0);
         let tell = async move |sql: Sql<'_>| {
-            // What is written of a user who is deleted meanwhile would not be forgotten.
+            // An event of a user who is deleted meanwhile would keep its client address and user agent.
             sql.run(hold_user(passkey.user_id)).await?;
-            // Told once for each challenge.
+            // One event per challenge.
             let spent = passkey::spend(&opened.digest, opened.expires_at);
             if sql.run(spent).await? > 0 {
                 sql.run(audit::insert(&event)).await?;
@@ -285,7 +285,7 @@ impl App {
         Ok(Error::PasskeyRefused)
     }
 
-    /// The key of challenges, which all processes on one database share.
+    /// Challenges, under a key that all processes on one database share.
     async fn challenges(&self) -> Result<&Challenges, Error> {
         if let Some(made) = self.challenges.get() {
             return Ok(made);
@@ -295,7 +295,7 @@ impl App {
     }
 }
 
-/// A passkey that has signed a challenge which is not spent yet.
+/// A passkey that has signed a challenge, which is not spent yet.
 struct Proof {
     passkey: Passkey,
     opened: Opened,
@@ -324,7 +324,7 @@ fn spend(opened: &Opened) -> impl Batch<Out = ()> {
     passkey::spend(&opened.digest, opened.expires_at).rule(one_or_refused)
 }
 
-/// The user, held until the end of the transaction; a passkey of one who is gone is worth nothing.
+/// Holds the user until the end of the transaction; a passkey of a removed user is refused.
 fn hold_user(id: UserId) -> impl Batch<Out = ()> {
     user::hold(id).rule(|exists| match exists {
         true => Ok(()),
@@ -339,7 +339,7 @@ fn one_or_refused(count: u64) -> Result<(), Error> {
     }
 }
 
-/// What a browser is known by in which somebody is signed in.
+/// What identifies a browser in which a user is signed in.
 fn of_session(id: BrowserSessionId) -> Digest {
     Digest::of(id.as_bytes())
 }

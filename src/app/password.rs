@@ -1,4 +1,4 @@
-//! Setting a password: anew, by the link of a reset, or another one (docs/decisions.md, P13 to P15, V5).
+//! Setting a password: through a reset link, or by changing it (docs/decisions.md, P13 to P15, V5).
 
 use super::App;
 use super::browser_session::{end_app_sessions, end_browsers, end_other_browsers, require_person};
@@ -19,7 +19,7 @@ use crate::domain::ways_to_sign_in::Way;
 use crate::store::{Batch, Sql, audit, auth_code, email_change, one_time_link, password, user};
 
 impl App {
-    /// Gives a user who has none a password, however easy to guess.
+    /// Gives a password, however easy to guess, to a user who has none.
     pub(crate) async fn add_password(
         &self,
         user_id: UserId,
@@ -38,10 +38,10 @@ impl App {
             .await
     }
 
-    /// Makes a link by which a user sets a password anew; the one before is worth nothing then.
+    /// Creates a link through which a user resets the password; an earlier link becomes invalid.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown user; [`Error::Deactivated`]; [`Error::PasswordsOff`]; what the store answers.
+    /// [`Error::Missing`] for an unknown user; [`Error::Deactivated`]; [`Error::PasswordsOff`]; any store error.
     pub async fn create_reset_link(&self, user_id: UserId) -> Result<IssuedLink, Error> {
         self.require_passwords()?;
         let (link, issued) = self.new_one_time_link(Purpose::Reset, Some(user_id));
@@ -56,10 +56,10 @@ impl App {
         Ok(issued)
     }
 
-    /// Whose password the link sets.
+    /// The user whose password the link sets.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`]; what the store answers.
+    /// [`Error::LinkNotValid`]; any store error.
     pub async fn get_reset_link(&self, link: &Secret) -> Result<User, Error> {
         let (digest, now) = (link.digest(), self.now());
         let find = async move |sql: Sql<'_>| {
@@ -72,10 +72,10 @@ impl App {
         self.store.read(Holder::Links, find).await
     }
 
-    /// Sets a password by a link. All sessions end, those of apps too, and codes that are not used yet.
+    /// Sets a password through a link. All sessions end, including those of apps, and unused codes become invalid.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`]; [`Error::Invalid`] about the password; what the store answers.
+    /// [`Error::LinkNotValid`]; [`Error::Invalid`] about the password; any store error.
     pub async fn reset_password(
         &self,
         link: &Secret,
@@ -83,7 +83,7 @@ impl App {
         browser: Browser,
     ) -> Result<Cookies, Error> {
         self.require_passwords()?;
-        // Nobody without a link has a password judged and hashed.
+        // Without a valid link, no password is judged or hashed.
         let found = self.get_reset_link(link).await;
         let user = self.counts.link.refusing(found)?;
         let hash = self.hash_new_password(user.id.into(), typed, &user);
@@ -94,7 +94,7 @@ impl App {
         let event = begin.event_of(Action::ResetPassword, self.ids.next(now));
         self.store
             .write(user_id, async move |sql| {
-                // First, as whoever else ends the sessions.
+                // First, as everything that ends a user's sessions does.
                 sql.run(user::lock(user_id)).await?;
                 let spent = one_time_link::spend(&digest, Purpose::Reset, now);
                 let spent = sql.run(spent).await?.ok_or(Error::LinkNotValid)?;
@@ -117,11 +117,11 @@ impl App {
         })
     }
 
-    /// Sets another password for somebody who has lately proven who they are. The other browser sessions end. The browser's new
-    /// device cookie comes back.
+    /// Changes the password of a user who has recently proven who they are. Their other browser sessions end. Returns the
+    /// browser's new device cookie.
     ///
     /// # Errors
-    /// [`Error::Invalid`] about the password; [`Error::InvalidToken`] when the person is not signed in any more.
+    /// [`Error::Invalid`] about the password; [`Error::InvalidToken`] when the person is no longer signed in.
     pub async fn change_password(
         &self,
         person: Person,
@@ -149,7 +149,7 @@ impl App {
     }
 }
 
-/// Sets a user's password, and takes away what somebody who knew the last one may have begun: links to set another, and a
+/// Sets a user's password, and deletes what a person who knew the last one may have started: links to set another, and a
 /// change of the email.
 fn set_password(user_id: UserId, hash: &Secret, now: Timestamp) -> impl Batch {
     let links = one_time_link::delete_all(user_id);

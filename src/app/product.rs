@@ -1,4 +1,4 @@
-//! Products: the operations of the catalog ([`crate::domain::product`]).
+//! The product operations of the catalog ([`crate::domain::product`]).
 
 use super::App;
 use super::author::Change;
@@ -20,8 +20,8 @@ impl App {
     /// Adds a product to the caller's catalog.
     ///
     /// # Errors
-    /// As of [`Caller::author`]; [`Error::InvalidToken`] when the key or the browser session has ended since it was looked
-    /// up, [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
+    /// As for [`Caller::author`]; [`Error::InvalidToken`] when the key or the browser session has ended since it was looked
+    /// up, [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; any store error.
     pub async fn create_product(
         &self,
         caller: &impl Caller,
@@ -39,10 +39,10 @@ impl App {
             .await
     }
 
-    /// The product of that id in the caller's catalog, active or archived.
+    /// The product with this id in the caller's catalog, active or archived.
     ///
     /// # Errors
-    /// [`Error::ProductNotFound`]; what the store answers.
+    /// [`Error::ProductNotFound`]; any store error.
     pub async fn get_product(&self, caller: &impl Caller, id: ProductId) -> Result<Product, Error> {
         let catalog = caller.catalog();
         let find = product::find(catalog, id);
@@ -50,11 +50,10 @@ impl App {
         found.ok_or(Error::ProductNotFound)
     }
 
-    /// A page of the caller's catalog, newest first: at most `limit` products, those that follow the
-    /// cursor `after`.
+    /// A page of the caller's catalog, newest first: at most `limit` products, starting after the cursor `after`.
     ///
     /// # Errors
-    /// [`Error::InvalidCursor`]; what the store answers.
+    /// [`Error::InvalidCursor`]; any store error.
     pub async fn list_products(
         &self,
         caller: &impl Caller,
@@ -66,7 +65,7 @@ impl App {
         let after = after
             .map(|text| self.cursors.read(catalog, status, text))
             .transpose()?;
-        // One more than the page holds tells whether there is a next one.
+        // One more than the page holds tells whether there is a next page.
         let found = limit.saturating_add(1);
         let list = product::list(catalog, status, after, found);
         let mut items = self.store.look_up(catalog, list, found as usize).await?;
@@ -80,8 +79,8 @@ impl App {
     /// Changes a product of the caller's catalog, active or archived.
     ///
     /// # Errors
-    /// As for a creation; [`Error::ProductNotFound`], [`Error::ProductChanged`],
-    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
+    /// As for [`create_product`](App::create_product); [`Error::ProductNotFound`], [`Error::ProductChanged`],
+    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; any store error.
     pub async fn update_product(
         &self,
         caller: &impl Caller,
@@ -103,11 +102,11 @@ impl App {
             .await
     }
 
-    /// Archives a product of the caller's catalog, unless it was changed after `unchanged_since`, if that is given.
+    /// Archives a product of the caller's catalog, unless it was changed after `unchanged_since`, if given.
     ///
     /// # Errors
-    /// As for a creation; [`Error::ProductNotFound`], [`Error::AlreadyArchived`], [`Error::ProductChanged`]; what the store
-    /// answers.
+    /// As for [`create_product`](App::create_product); [`Error::ProductNotFound`], [`Error::AlreadyArchived`],
+    /// [`Error::ProductChanged`]; any store error.
     pub async fn archive_product(
         &self,
         caller: &impl Caller,
@@ -125,7 +124,7 @@ impl App {
     }
 }
 
-/// What a request decides upon that is made once.
+/// The subject of a request with an idempotency key: the key.
 fn idempotency_key(catalog: Catalog, request: Option<&IdempotentRequest>) -> Option<Subject> {
     request.map(|request| Subject::idempotency_key(catalog, &request.key))
 }
@@ -153,7 +152,7 @@ async fn update_product(
 ) -> Result<Outcome<Product>, ScriptError> {
     let catalog = change.author.catalog;
     let mut once = Once::new(change, request);
-    // Locked first: of two requests of one key, the second finds what the first has changed and kept.
+    // Locked first: of two requests with one key, the second finds what the first has changed and recorded.
     let lock = product::lock(catalog, id);
     let (found, replayed) = once.begin(sql, lock).await?;
     if let Some(replayed) = replayed {

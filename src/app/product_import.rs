@@ -1,15 +1,14 @@
 //! Imports of products ([`crate::domain::product_import`]): planned first, then carried out.
 //!
-//! 1. A plan reads the products that the lines ask for, [`BATCH`] lines at a time, and decides on each line.
-//! 2. To carry it out is one transaction. It makes the same plan again, of products that it locks. Where that rests on
-//!    other products than the plan that was shown, nothing is changed: [`Error::CatalogChanged`]. Where they have more
-//!    than [`MOST_TEXT`] by now, that is said before all of them are read.
-//! 3. Otherwise it writes what is new, then what is changed, [`BATCH`] products at a time.
-//! 4. A sku that was free and has been taken between 2 and 3 is found by the index that keeps it unique, and ends the
-//!    same way.
+//! 1. A plan reads the products that the lines refer to, [`BATCH`] lines at a time, and decides on each line.
+//! 2. Carrying it out is one transaction. It makes the same plan again, from products that it locks. If these differ from
+//!    those that the shown plan rests on, nothing is changed: [`Error::CatalogChanged`]. If they have more than
+//!    [`MOST_TEXT`] by now, it stops with the same error before it has read all of them.
+//! 3. Otherwise it writes new products, then changed ones, [`BATCH`] products at a time.
+//! 4. A sku that was free in step 2 and is taken by step 3 violates the unique index, and ends the same way.
 //!
-//! A plan that is kept for a user is the file, and a digest of what the plan rests on; its row is deleted in the
-//! transaction that carries it out, and of two that try, one finds it gone.
+//! A plan kept for a user consists of the file, and a digest of what the plan rests on. Its row is deleted in the
+//! transaction that carries it out, so of two that try, one finds it gone.
 //!
 //! One transaction of ten thousand rows: CONTRIBUTING.md says how long others wait for it.
 
@@ -38,26 +37,25 @@ use crate::generated::catalog::schemas;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, audit, product, product_import};
 
-/// Lines or products at a time: some milliseconds of reading in SQLite, which an async thread does itself.
+/// Lines or products per batch: some milliseconds of reading in SQLite, which happens on an async thread.
 const BATCH: usize = 500;
 
-/// The products that an import is about may have so much text ([`ImportPlan::text_bytes`]): all of it is read and written in one
-/// transaction, for which everybody else's changes wait on SQLite.
+/// How much text the products of an import may have ([`ImportPlan::text_bytes`]): all of it is read and written in one
+/// transaction, for which all other changes wait on SQLite.
 pub(crate) const MOST_TEXT: usize = 16 * 1024 * 1024;
 
-/// What the published document says of a product that is created or changed: an import is held to the same, and so is what
-/// somebody types on a page.
+/// What the published document requires of a product that is created or changed. Imports are held to the same, and so is
+/// what a person types on a page.
 pub(crate) const SCHEMAS: Schemas = Schemas {
     create: &schemas::CreateProduct,
     update: &schemas::UpdateProduct,
 };
 
 impl App {
-    /// What an import of these lines would do. `seen` knows the lines of the steps before, of a file that takes
-    /// several.
+    /// Plans an import of these lines. `seen` has the lines of earlier steps, for a file that takes several.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn plan_import(
         &self,
         catalog: Catalog,
@@ -73,7 +71,7 @@ impl App {
             let found = self.store.read(catalog, find).await?;
             text_bytes += found.iter().map(Product::text_bytes).sum::<usize>();
             planner.plan(batch, found);
-            // SQLite has read on this thread.
+            // SQLite reads on this thread.
             tokio::task::yield_now().await;
         }
         let (planned, rests_on) = planner.finish();
@@ -86,11 +84,11 @@ impl App {
         })
     }
 
-    /// Does what a plan says, but for the lines that it refuses: all of it or nothing. The operator asks for it.
+    /// Carries out a plan for the operator, except for the lines that it refuses: all of it or nothing.
     ///
     /// # Errors
-    /// [`Error::CatalogChanged`] when the plan does not hold any more, or is about more than 16 MiB of text; what the store
-    /// answers.
+    /// [`Error::CatalogChanged`] when the plan does not hold any more, or is about more than 16 MiB of text; any store
+    /// error.
     pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
         let import = self.import(&Actor::Operator, plan);
         let done = self.store.write(plan.catalog, async move |sql| {
@@ -101,12 +99,12 @@ impl App {
         done.await.map(drop).map_err(taken_meanwhile)
     }
 
-    /// Keeps a plan for a user who is to confirm it, in the place of the one that the user has in this catalog. `csv`
-    /// is the file that the plan was made of.
+    /// Keeps a plan for a user to confirm, in place of the one that the user has in this catalog. `csv` is the file that the
+    /// plan was made from.
     ///
     /// # Errors
-    /// [`Error::NotAMember`], [`Error::RoleInsufficient`]; [`Error::InvalidToken`] when the person is not signed in any more;
-    /// what the store answers.
+    /// [`Error::NotAMember`], [`Error::RoleInsufficient`]; [`Error::InvalidToken`] when the person is no longer signed in;
+    /// any store error.
     pub async fn keep_import_plan(
         &self,
         person: &Person,
@@ -132,11 +130,11 @@ impl App {
             .await
     }
 
-    /// The plan that is kept for a user, to be shown: made again, as the catalog is now.
+    /// The plan kept for a user, to show it: made again from the catalog as it is now.
     ///
     /// # Errors
-    /// [`Error::ImportNotKept`], [`Error::NotAMember`], [`Error::RoleInsufficient`]; [`Error::CatalogChanged`]
-    /// when it would not be the plan that was kept; what the store answers.
+    /// [`Error::ImportNotKept`], [`Error::NotAMember`], [`Error::RoleInsufficient`]; [`Error::CatalogChanged`] when it would
+    /// not be the plan that was kept; any store error.
     pub async fn get_kept_import(
         &self,
         user_id: UserId,
@@ -153,10 +151,10 @@ impl App {
         }
     }
 
-    /// Carries out a plan that is kept, once.
+    /// Carries out a kept plan, once.
     ///
     /// # Errors
-    /// As of [`get_kept_import`](App::get_kept_import); [`Error::InvalidToken`] when the person is not signed in any more.
+    /// As for [`get_kept_import`](App::get_kept_import); [`Error::InvalidToken`] when the person is no longer signed in.
     pub async fn carry_out_kept_import(
         &self,
         person: Person,
@@ -179,10 +177,10 @@ impl App {
         done.await.map_err(taken_meanwhile)
     }
 
-    /// The `limit` newest products of a catalog whose ids come before `after`, newest first: a part of an export.
+    /// The `limit` newest products of a catalog whose ids come before `after`, newest first: one part of an export.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn export_products(
         &self,
         catalog: Catalog,
@@ -209,9 +207,9 @@ impl App {
             sql.run((role, kept)).await
         };
         let (_, kept) = self.store.read(user_id, find).await?;
-        // Tens of milliseconds for the largest.
+        // This takes tens of milliseconds for the largest files.
         let lines = spawn_blocking(move || Lines::read(&kept.csv)).await;
-        // It was read before it was kept.
+        // A file is parsed before it is kept, so this cannot fail.
         let lines = lines.map_err(Error::internal)?.map_err(Error::internal)?;
         Ok((lines, kept.rests_on))
     }
@@ -240,7 +238,7 @@ impl App {
     }
 }
 
-/// What is carried out.
+/// An import to carry out.
 struct Import {
     catalog: Catalog,
     lines: Lines,
@@ -304,7 +302,7 @@ async fn write(
         ids: changes.keys().copied().collect(),
         skus: Vec::new(),
     };
-    // They are locked.
+    // These rows are locked already.
     let found = product_import::find(sql, import.catalog, &asked, false).await?;
     let changed = found.into_iter().filter_map(|product| {
         let changes = ProductChanges::clone(changes.get(&product.id)?);

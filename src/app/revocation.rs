@@ -1,14 +1,15 @@
-//! The end of a session by one of its tokens (RFC 7009), in the store's promises: a revocation is one write transaction.
+//! Token revocation (RFC 7009): ends a session by one of its tokens. In terms of the store, a revocation is one write
+//! transaction.
 //!
-//! - **Revoke 1** Before the transaction: take the digest of the presented token. What kind it is of, the client need not
-//!   know, and `token_type_hint` is not read.
-//! - **Revoke 2** A token of the client ends its session, whichever of its tokens it is, and also a spent one.
-//! - **Revoke 3** A spent refresh token with another client ends its session, too, since two parties hold it, and is
+//! - **Revoke 1** Before the transaction: take the digest of the presented token. The client need not know what kind of
+//!   token it is, and `token_type_hint` is not read.
+//! - **Revoke 2** Any token of the client ends its session, even a spent one.
+//! - **Revoke 3** A spent refresh token presented by another client ends its session, too, since two parties hold it, and is
 //!   `invalid_grant`, as at the token endpoint. The client need not exist.
 //! - **Revoke 4** Otherwise a client that does not exist is `invalid_client`.
-//! - **Revoke 5** Any other token of another client is `invalid_grant`, and stays good.
-//! - **Revoke 6** A token that is unknown, has expired, or whose session is over, changes nothing, and is no error
-//!   (RFC 7009, 2.2): the client wanted it to be worth nothing.
+//! - **Revoke 5** Any other token of another client is `invalid_grant`, and stays valid.
+//! - **Revoke 6** A token that is unknown, has expired, or whose session is over, changes nothing, and is no error (RFC
+//!   7009, 2.2): the client wanted it invalid, and it is.
 
 use super::App;
 use super::session_end::end_by_token;
@@ -24,11 +25,11 @@ use crate::sql::ScriptError;
 use crate::store::{Sql, oauth_client, session, token};
 
 impl App {
-    /// Ends the session of an access token or a refresh token that came from `device`, as told [above](self). Whether there was
-    /// one to end.
+    /// Ends the session of an access token or a refresh token that came from `device`, as described [above](self). Returns
+    /// whether there was one to end.
     ///
     /// # Errors
-    /// [`Error::InvalidClient`], [`Error::InvalidGrant`], [`Error::GrantReused`]; what the store answers.
+    /// [`Error::InvalidClient`], [`Error::InvalidGrant`], [`Error::GrantReused`]; any store error.
     pub async fn revoke_token(
         &self,
         token: &Secret,
@@ -55,12 +56,13 @@ struct Revocation {
     token: Digest,
     client_id: ClientId,
     device: Device,
-    /// What the audit tells of it.
+    /// The id of its audit event.
     event_id: AuditEventId,
     now: Timestamp,
 }
 
-/// Revoke 2 to Revoke 6. A refused revocation may end a session, so it is a result here and no error, which would undo that.
+/// Revoke 2 to Revoke 6. A refused revocation may end a session, so it is returned as a value and not as an error, which
+/// would undo that.
 async fn revoke_token(
     sql: Sql<'_>,
     presented: &Revocation,

@@ -1,43 +1,42 @@
 //! Sessions: one signed-in device each, from the exchange of a code to the end.
 //!
-//! A session is alive while nobody has ended it and `expires_at` lies ahead. Access tokens and refresh
-//! tokens are random texts that name it. The store holds their SHA-256, and for half a minute one pair
-//! that it cannot read itself ([`grace`]), so a reader of the database can use none of them. All that
-//! one exchange looks at and changes is one write transaction, and writes happen one after the other: of
-//! two uses of a code or token, one is first.
+//! A session is alive until it is ended or `expires_at` is reached. Access tokens and refresh tokens are random texts that
+//! name it. The store holds their SHA-256, and for half a minute one pair that it cannot read itself ([`grace`]), so a
+//! reader of the database can use none of them. All that one exchange reads and changes is one write transaction, and writes
+//! run one after another: of two uses of a code or token, one is first.
 //!
 //! # Exchange of an authorization code (RFC 6749, 4.1.3; RFC 7636, 4.6)
 //!
-//! - **Code 1** Before the transaction: take the digests of the code and of the verifier, and draw the
-//!   session's id and a pair of tokens. A refusal costs what a grant costs.
-//! - **Code 2** A code that was used before ends the session that its first use began, whatever comes with
-//!   it: one of the two uses is a thief's (RFC 6749, 4.1.2). `invalid_grant`.
+//! - **Code 1** Before the transaction: take the digests of the code and of the verifier, and draw the session's id and a
+//!   pair of tokens. A refusal costs as much as a grant.
+//! - **Code 2** A code that was used before ends the session that its first use started, whatever comes with it: one of the
+//!   two uses is a thief's (RFC 6749, 4.1.2). `invalid_grant`.
 //! - **Code 3** A client that does not exist is `invalid_client`.
-//! - **Code 4** An unknown code, one that is 60 seconds old, another client than the code's, another redirect
-//!   URI in any character, or a verifier that does not answer the challenge: `invalid_grant`, one answer
-//!   for all of them. The code stays as it was.
-//! - **Code 5** Otherwise the session begins, and the code is marked with it. A used code is kept as long as
-//!   its session, for Code 2; after that there is nothing that another use could end.
+//! - **Code 4** An unknown code, one that is 60 seconds old, a client other than the code's, a redirect URI that differs in
+//!   any character, or a verifier that does not match the challenge: `invalid_grant`, one answer for all of them. The code
+//!   stays as it was.
+//! - **Code 5** Otherwise the session starts, and the code is marked with it. A used code is kept as long as its session,
+//!   for Code 2; after that there is nothing left for another use to end.
 //!
 //! # Refresh (RFC 6749, 6; RFC 9700, 4.14.2)
 //!
-//! - **Refresh 1** Before the transaction: take the digest of the presented token, wait until no other token of its
-//!   session is looked at, draw the successor pair, and seal it under a key derived from the presented token ([`grace`]).
+//! - **Refresh 1** Before the transaction: take the digest of the presented token, wait until no other token of its session
+//!   is being handled, draw the successor pair, and seal it under a key derived from the presented token ([`grace`]).
 //! - **Refresh 2** A token that is unknown, or whose session is over, is `invalid_grant`. A spent token stays
 //!   known as long as its session.
-//! - **Refresh 3** An unspent token ends the grace of the token before it, whether it is granted or not: whoever
+//! - **Refresh 3** An unspent token ends the grace of the token before it, whether it is granted or not: the client that
 //!   presents it has received it, so no answer was lost. The sealed pair is erased.
-//! - **Refresh 4** An unspent token with another client than the session's, or with another or no install id when
-//!   the session began with one, is `invalid_grant`, and stays unspent.
-//! - **Refresh 5** Otherwise the unspent token is spent. The successor pair is stored, sealed for the grace; the
-//!   session lives 30 days from now, but never beyond 90 days from its beginning.
+//! - **Refresh 4** An unspent token with a client other than the session's, or with another or no install id when the
+//!   session started with one, is `invalid_grant`, and stays unspent.
+//! - **Refresh 5** Otherwise the unspent token is spent. The successor pair is stored, sealed for the grace; the session
+//!   lives 30 days from now, but never beyond 90 days from its start.
 //! - **Refresh 6** A spent token that comes with the right client and install id, within 30 seconds of Refresh 5 and
 //!   before Refresh 3 has erased the pair, gets the same pair again, with what is left of the access token's hour:
 //!   the answer was lost on its way, or two refreshes ran at once.
 //! - **Refresh 7** Any other spent token ends its session: two parties hold it, and one is a thief. `invalid_grant`.
 //!
-//! In Refresh 2 and Refresh 4 a client that does not exist is `invalid_client` instead. It changes nothing in Code 2 and Refresh 7:
-//! naming one must not be a way to try a spent secret in silence. No client is ever
+//! In Refresh 2 and Refresh 4 a client that does not exist is `invalid_client` instead. This does not apply in Code 2 and
+//! Refresh 7: naming such a client must not be a way to try a spent secret in silence. No client is ever
 //! `unauthorized_client`, since each may use both grants.
 //!
 //! The rulings themselves are in [`rules`](crate::domain::session::rules): plain functions.
@@ -70,11 +69,11 @@ use crate::lines::Turn;
 use crate::sql::ScriptError;
 use crate::store::{Sql, auth_code, oauth_client, session, token};
 
-/// How long somebody may wait for others who present the same: as long as for the database.
+/// How long a request may wait for others that present the same: as long as for the database.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl App {
-    /// Exchanges a code or a refresh token for a pair of tokens, as told [above](self).
+    /// Exchanges a code or a refresh token for a pair of tokens, as described [above](self).
     ///
     /// # Errors
     /// [`Error::InvalidGrant`], [`Error::GrantReused`], [`Error::InvalidClient`].
@@ -98,7 +97,7 @@ impl App {
             } => self.refresh(&refresh_token, client_id, device).await,
         };
         let tokens = self.counts.tokens.refusing(exchanged)?;
-        // A caller who presents it is no stranger.
+        // A caller who presents this token is no stranger.
         let access_token = tokens.access_token.digest();
         self.known.note(&access_token, tokens.user_id.into());
         Ok(tokens)
@@ -181,11 +180,12 @@ impl App {
         ))
     }
 
-    /// Waits for the turn of the session of a token, of whose tokens one is looked at after another. All who present some are
-    /// one [holder](Holder::Exchanges): those of one session would wait for its row with what the others need.
+    /// Waits for a turn of the token's session, whose tokens are handled one after another. All callers who present tokens
+    /// are one [holder](Holder::Exchanges): those of one session would wait for its row while they hold what the others
+    /// need.
     ///
     /// # Errors
-    /// As of [`exchange_turn`](App::exchange_turn); what the store answers.
+    /// As for [`exchange_turn`](App::exchange_turn); any store error.
     pub(super) async fn token_turn(&self, token: &Digest) -> Result<(Subject, Turn), Error> {
         let find = token::find_session(token);
         let session = self.store.look_up(Holder::Exchanges, find, 1).await?;
@@ -193,7 +193,7 @@ impl App {
         Ok((subject, self.exchange_turn(subject).await?))
     }
 
-    /// Waits for the turn of whoever presents something.
+    /// Waits for a turn to handle what was presented.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when too many wait, or for too long.
@@ -203,17 +203,17 @@ impl App {
         turn.ok().flatten().ok_or_else(none)
     }
 
-    /// Steps Code 2 to Code 5: who is signed in, with the session and the pair of tokens that are given.
+    /// Steps Code 2 to Code 5: signs a user in, with the given session and pair of tokens, and returns the user.
     pub(crate) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
         let event_id = self.ids.next(exchange.now);
         let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange, event_id).await;
         Ok(self.store.write(Holder::Exchanges, script).await??)
     }
 
-    /// What a request brought as its access token.
+    /// The access token that a request presented.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`] when it has not the form of one.
+    /// [`Error::InvalidToken`] when it is malformed.
     pub fn presented_access_token(&self, text: &str) -> Result<Presented, Error> {
         match Secret::is_base64url(text) {
             true => Ok(self.presented(text)),
@@ -221,10 +221,10 @@ impl App {
         }
     }
 
-    /// Who is behind the access token that was presented: its user, in a session that is alive.
+    /// The user of the presented access token, in a live session.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`]; what the store answers.
+    /// [`Error::InvalidToken`]; any store error.
     pub async fn look_up_access_token(&self, presented: Presented) -> Result<SignedIn, Error> {
         let now = self.now();
         let Presented { digest, holder } = presented;
@@ -242,13 +242,13 @@ impl App {
     /// [`look_up_access_token`](App::look_up_access_token) in one step.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`]; what the store answers.
+    /// [`Error::InvalidToken`]; any store error.
     pub async fn authenticate_access_token(&self, token: &Secret) -> Result<SignedIn, Error> {
         let presented = self.presented_access_token(token.reveal())?;
         self.look_up_access_token(presented).await
     }
 
-    /// The sessions of a user that are alive, newest first.
+    /// The live sessions of a user, or of all users, newest first.
     ///
     /// # Errors
     /// [`Error::Missing`] when there is no such user.
@@ -269,10 +269,10 @@ impl App {
         self.store.read(Holder::Service, calls).await
     }
 
-    /// The session of that id, if it is alive.
+    /// The session with this id, if it is alive.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such session, or it has ended; what the store answers.
+    /// [`Error::Missing`] when there is no such session, or it has ended; any store error.
     pub async fn get_session(&self, id: SessionId) -> Result<Session, Error> {
         let now = self.now();
         let calls = async move |sql: Sql<'_>| sql.run(session::find(id, now)).await;
@@ -281,14 +281,14 @@ impl App {
     }
 }
 
-/// Steps Code 2 to Code 5: who is signed in, or why nobody is. A refused grant may end a session, so it is a result here and no error,
-/// which would undo that.
+/// Steps Code 2 to Code 5: the user who is signed in, or why the grant is refused. A refusal may end a session, so it is
+/// returned as a value and not as an error, which would undo that.
 async fn exchange_code(
     sql: Sql<'_>,
     exchange: &CodeExchange,
     event_id: AuditEventId,
 ) -> Result<Result<UserId, GrantError>, ScriptError> {
-    // The client first, as whoever changes one and its codes locks it first.
+    // The client first, as in every change to a client and its codes.
     let client = oauth_client::hold(&exchange.client_id);
     let code = auth_code::lock(&exchange.code);
     let (client_exists, known) = sql.run((client, code)).await?;
@@ -332,7 +332,7 @@ async fn begin_session(
     Ok(())
 }
 
-/// Steps Refresh 2 to Refresh 7: the pair that counts, or why there is none. A refused grant is a result, as in [`exchange_code`].
+/// Steps Refresh 2 to Refresh 7: the pair that counts, or why there is none. A refusal is a value, as in [`exchange_code`].
 async fn refresh_token(
     sql: Sql<'_>,
     refresh: &Refresh,
@@ -378,7 +378,7 @@ async fn carry_out_refresh(
     })
 }
 
-/// Refresh 3 and Refresh 5: the grace of the token before ends, and only then that of this one begins.
+/// Refresh 3 and Refresh 5: ends the grace of the token before, and only then starts that of this one.
 async fn rotate(
     sql: Sql<'_>,
     known: &KnownToken,
@@ -401,7 +401,7 @@ fn token_set(pair: TokenPair, user_id: UserId, expires_at: Timestamp, now: Times
     TokenSet {
         access_token: pair.access,
         refresh_token: pair.refresh,
-        // The clock may have stepped back since the pair was first given; no token promises more than its hour.
+        // The clock may have stepped back since the pair was first given; no answer promises more than the token's hour.
         expires_in: expires_at.since(now).min(ACCESS_TOKEN_LIFETIME).as_secs(),
         user_id,
     }

@@ -1,15 +1,16 @@
-//! Sessions that the operator ends: one, or all of a user or an app.
+//! Ending sessions for the operator: one, or all of a user or an app.
 //!
-//! There may be a hundred thousand of an app, and nobody else's change is to wait for all of them. So they end in steps, each
-//! with a pause behind it ([`take_step`](App::take_step)):
+//! An app may have a hundred thousand sessions, and no other change must wait for all of them. So they end in steps, each
+//! followed by a pause ([`take_step`](App::take_step)):
 //!
-//! - **End 1** The codes that nobody has used go first, in steps. A code that is being exchanged is waited for, so that no
-//!   session begins by it behind End 2.
-//! - **End 2** What is alive is read, and no other change waits for that. Whoever signs in from here on stays signed in.
-//! - **End 3** So many sessions are ended in one change, then as many more. The first that ends one tells of it in the audit,
+//! - **End 1** Unused codes are deleted first, in steps. This waits for a code that is being exchanged, so that it starts no
+//!   session after End 2.
+//! - **End 2** The live sessions are read, which no other change waits for. A user who signs in from here on stays signed
+//!   in.
+//! - **End 3** The sessions are ended, a bounded number per change. The first change that ends one records it in the audit,
 //!   for all of them.
 //!
-//! Interrupted, the same command ends those that are left.
+//! After an interruption, the same command ends those that are left.
 
 use super::App;
 use super::budget::Budget;
@@ -30,7 +31,7 @@ impl App {
     /// Ends a session, at once and for ever. Revoking it again changes nothing.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such session. One that has been over for a while counts as that.
+    /// [`Error::Missing`] when there is no such session. One that has been over for a while counts as missing.
     pub async fn revoke_session(&self, id: SessionId) -> Result<(), Error> {
         let event = self.event(&Actor::Operator, Action::EndSession).to(id.0);
         self.store
@@ -40,10 +41,10 @@ impl App {
             .await
     }
 
-    /// Ends all sessions of a user, of browsers and of apps; says how many.
+    /// Ends all sessions of a user, in browsers and apps. Returns how many.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such user; what the store answers, and what was ended until then stays ended.
+    /// [`Error::Missing`] when there is no such user; any store error; what was ended by then stays ended.
     pub async fn revoke_sessions_of_user(&self, id: UserId) -> Result<EndedSessions, Error> {
         let now = self.now();
         let exists = async move |sql: Sql<'_>| sql.run(require_user(id)).await;
@@ -61,17 +62,17 @@ impl App {
         Ok(EndedSessions { apps, browsers })
     }
 
-    /// Ends all sessions of an app; says how many.
+    /// Ends all sessions of an app. Returns how many.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such app; what the store answers, and what was ended until then stays ended.
+    /// [`Error::Missing`] when there is no such app; any store error; what was ended by then stays ended.
     pub async fn revoke_sessions_of_client(&self, id: &ClientId) -> Result<u64, Error> {
         self.get_oauth_client(id.clone()).await?;
         let event = self.event(&Actor::Operator, Action::EndSession);
         self.end_sessions_of_client(id, event.of_client(id)).await
     }
 
-    /// The same, whether the app is deleted or not.
+    /// Like [`revoke_sessions_of_client`](App::revoke_sessions_of_client), whether the app is deleted or not.
     pub(super) async fn end_sessions_of_client(
         &self,
         id: &ClientId,
@@ -86,9 +87,9 @@ impl App {
         self.end_all(alive, event).await
     }
 
-    /// Sees to the rows of sessions that users have ended by beginning another generation ([`super::browser_session`]), which
-    /// have let nobody in since then. Those of browsers are deleted, and those of apps marked as ended: what belongs to them
-    /// goes as with others.
+    /// Cleans up the rows of sessions that users have ended by starting another generation ([`super::browser_session`]),
+    /// which have let nobody in since then. Those of browsers are deleted, and those of apps marked as ended: what belongs
+    /// to them is deleted as with others.
     pub(super) async fn sweep_ended_sessions(&self) -> Result<(), Error> {
         let now = self.now();
         let find = async move |sql: Sql<'_>| sql.run(user::list_to_sweep(AT_ONCE)).await;
@@ -112,7 +113,7 @@ impl App {
         Ok(())
     }
 
-    /// End 3; says how many there were.
+    /// End 3. Returns how many there were.
     async fn end_all(&self, alive: Vec<SessionId>, event: AuditEvent) -> Result<u64, Error> {
         let mut ended = 0;
         for ids in alive.chunks(STEP as usize) {
@@ -130,7 +131,7 @@ impl App {
         Ok(ended)
     }
 
-    /// End 3, of the browsers of a user, whose sessions are deleted when they end.
+    /// End 3 for a user's browsers, whose sessions are deleted when they end.
     async fn end_browser_sessions(&self, id: UserId) -> Result<u64, Error> {
         let event = self.event(&Actor::Operator, Action::EndBrowserSession);
         let event = event.to(id.0);
@@ -153,7 +154,8 @@ impl App {
     }
 }
 
-/// Ends a session of a user because of a token or a code that was presented on `device`, and tells of it as `event_id`.
+/// Ends a user's session because of a token or a code that was presented from `device`, and records that as event
+/// `event_id`.
 pub(super) async fn end_by_token(
     sql: Sql<'_>,
     (id, user_id): (SessionId, UserId),
@@ -169,15 +171,15 @@ pub(super) async fn end_by_token(
         user_agent: device.user_agent.clone(),
         ..AuditEvent::new(event_id, &Actor::Operator, Action::EndSession, now)
     };
-    // What is written of a user who is deleted meanwhile would not be forgotten. Others wait for this, so it waits for nothing
-    // else that the user does.
+    // An event of a user who is deleted meanwhile would keep its client address and user agent. Others wait for this, so it
+    // waits for nothing else that the user does.
     if sql.run(user::keep(user_id)).await? {
         sql.run(audit::insert(&event.to(id.0))).await?;
     }
     Ok(())
 }
 
-/// Ends a session that `exists` locks; `event` tells of it, unless it had ended already.
+/// Ends a session, which `exists` locks. `event` records it, unless the session had ended already.
 pub(super) async fn end_and_tell(
     sql: Sql<'_>,
     exists: impl Batch<Out = bool>,

@@ -1,9 +1,11 @@
-//! Setting up: the first owner is made in a browser, by a link that the operator has printed (docs/decisions.md, P4 and P5).
+//! Set-up: the first owner is created in a browser, through a link that the operator has printed (docs/decisions.md, P4 and
+//! P5).
 //!
-//! 1. The link is good once, for a day, and for as long as there is no user.
-//! 2. Its POST makes the user with a password, and a team if there is none, of which the user is the owner; where the
-//!    operator has made teams before, the owner of all of them. That is one transaction, and nobody makes a user beside it.
-//! 3. Whoever has just chosen a password need not type it again: the browser is signed in.
+//! 1. The link is valid once, for a day, and only as long as there is no user.
+//! 2. Its POST creates the user with a password, and a team if there is none, which the user owns. If the operator has
+//!    created teams before, the user becomes the owner of all of them. That is one transaction, during which no other user
+//!    can be created.
+//! 3. A user who has just chosen a password need not type it again: the browser is signed in.
 
 use super::App;
 use super::sign_in::{Browser, Cookies};
@@ -22,28 +24,28 @@ use crate::domain::ways_to_sign_in::Way;
 use crate::sql::ScriptError;
 use crate::store::{Sql, audit, member, one_time_link, password, team, user};
 
-/// What the first owner has typed.
+/// What the first owner typed.
 #[derive(Clone, Debug)]
 pub struct SetUp {
     /// The secret at the end of the link.
     pub link: Secret,
-    /// What the user is called.
+    /// The user's name.
     pub name: String,
     /// The user's email.
     pub email: String,
     /// A new password.
     pub password: Secret,
-    /// What the team is called; not looked at where there is one.
+    /// The team's name, which is ignored if there is a team.
     pub team: String,
     /// The browser, which is signed in afterwards.
     pub browser: Browser,
 }
 
 impl App {
-    /// Makes the link by which the service is set up; the one before is worth nothing then.
+    /// Creates the link through which the service is set up; an earlier link becomes invalid.
     ///
     /// # Errors
-    /// [`Error::Refused`] once there is a user; [`Error::PasswordsOff`]; what the store answers.
+    /// [`Error::Refused`] once there is a user; [`Error::PasswordsOff`]; any store error.
     pub async fn create_set_up_link(&self) -> Result<IssuedLink, Error> {
         self.require_passwords()?;
         let (link, issued) = self.new_one_time_link(Purpose::SetUp, None);
@@ -59,10 +61,10 @@ impl App {
         Ok(issued)
     }
 
-    /// Whether the link is good, and whether a team will be made by it.
+    /// Whether a team will be created through the link. Refuses an invalid link.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`]; what the store answers.
+    /// [`Error::LinkNotValid`]; any store error.
     pub async fn get_set_up_link(&self, link: &Secret) -> Result<bool, Error> {
         let (digest, now) = (link.digest(), self.now());
         let find = async move |sql: Sql<'_>| {
@@ -78,13 +80,13 @@ impl App {
         self.store.read(Holder::Links, find).await
     }
 
-    /// Makes the first owner, as told [above](self), and signs the browser in.
+    /// Creates the first owner, as described [above](self), and signs the browser in.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`]; [`Error::Invalid`] about a field; what the store answers.
+    /// [`Error::LinkNotValid`]; [`Error::Invalid`] about a field; any store error.
     pub async fn set_up(&self, set_up: SetUp) -> Result<Cookies, Error> {
         self.require_passwords()?;
-        // Nobody without a link has a password judged and hashed.
+        // Without a valid link, no password is judged or hashed.
         let found = self.get_set_up_link(&set_up.link).await;
         let makes_team = self.counts.link.refusing(found)?;
         let now = self.now();
@@ -139,7 +141,7 @@ impl App {
         })
     }
 
-    /// A new link, to keep and to show.
+    /// A new link: one part to store, and one to show.
     pub(super) fn new_one_time_link(
         &self,
         purpose: Purpose,
@@ -160,7 +162,7 @@ impl App {
         (link, issued)
     }
 
-    /// The hash of a new password, if it is good enough for this user; `holder` wants it.
+    /// Hashes a new password on behalf of `holder`, if it is good enough for this user.
     pub(super) async fn hash_new_password(
         &self,
         holder: Holder,
@@ -175,7 +177,7 @@ impl App {
     }
 }
 
-/// Refuses where there is a user, and lets nobody make one until the end of the transaction.
+/// Refuses if there is a user, and keeps any from being created until the end of the transaction.
 async fn require_nobody(sql: Sql<'_>) -> Result<(), ScriptError> {
     let (_, users) = sql.run((user::lock_all(), user::list(Part::one()))).await?;
     match users.is_empty() {

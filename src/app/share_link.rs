@@ -20,11 +20,11 @@ use super::member::{require_member, require_writer};
 use super::team::require_team;
 use super::user::require_user;
 
-/// Bytes of a password: hashing takes time for each, so there is a bound.
+/// Most bytes of a password. Hashing takes time for each, so there is a limit.
 const PASSWORD_LENGTH: usize = 1024;
 
 impl App {
-    /// The links of an item of a team that are not revoked, newest first, for a caller who is a member of the team.
+    /// The unrevoked links of a team's item, newest first, for a caller who is a member of the team.
     ///
     /// # Errors
     /// [`Error::NotAMember`]; [`Error::ItemNotFound`] when the team has no such item.
@@ -49,10 +49,10 @@ impl App {
             .await
     }
 
-    /// The links of a team that are not revoked, newest first, for the operator.
+    /// The unrevoked links of a team, newest first, for the operator.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown team; what the store answers.
+    /// [`Error::Missing`] for an unknown team; any store error.
     pub async fn list_team_links(
         &self,
         team_id: TeamId,
@@ -66,10 +66,10 @@ impl App {
         Ok(links)
     }
 
-    /// The links that a user has made and that are not revoked, of all teams, newest first, for the operator.
+    /// The unrevoked links that a user has made in all teams, newest first, for the operator.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown user; what the store answers.
+    /// [`Error::Missing`] for an unknown user; any store error.
     pub async fn list_user_links(
         &self,
         user_id: UserId,
@@ -83,10 +83,10 @@ impl App {
         Ok(links)
     }
 
-    /// The links of a team that are not revoked, newest first, with what the items are called, for a member of the team.
+    /// The unrevoked links of a team, newest first, with the names of their items, for a member of the team.
     ///
     /// # Errors
-    /// [`Error::NotAMember`]; what the store answers.
+    /// [`Error::NotAMember`]; any store error.
     pub async fn list_named_links(
         &self,
         user_id: UserId,
@@ -101,10 +101,10 @@ impl App {
         self.store.read(user_id, calls).await
     }
 
-    /// The link of that id, unless it is revoked, for the operator.
+    /// The link with this id, unless it is revoked, for the operator.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is none; what the store answers.
+    /// [`Error::Missing`] when there is none; any store error.
     pub async fn get_link(&self, id: ShareLinkId) -> Result<ShareLink, Error> {
         let calls = async move |sql: Sql<'_>| sql.run(share_link::find_id(id)).await;
         let found = self.store.read(Holder::Service, calls).await?;
@@ -114,9 +114,9 @@ impl App {
     /// Makes a link to an item.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an item or user that does not exist, [`Error::NotAMember`] for a user who is
-    /// not in the item's team, [`Error::Refused`] for an item with [`LINKS_PER_ITEM`] links, a name that is
-    /// not one, an empty password and one of more than a kilobyte.
+    /// [`Error::Missing`] for an item or user that does not exist, [`Error::NotAMember`] for a user who is not in the item's
+    /// team, [`Error::Refused`] for an item with [`LINKS_PER_ITEM`] links, and for an empty password or one of more than a
+    /// kilobyte; [`Error::Invalid`] for an invalid name.
     pub async fn create_link(&self, mut create: CreateLink) -> Result<ShareLink, Error> {
         create.name = create
             .name
@@ -154,7 +154,7 @@ impl App {
     ///
     /// # Errors
     /// [`Error::Missing`] when there is no such link; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who
-    /// may not.
+    /// is not allowed to.
     pub async fn revoke_link(&self, by: &Actor, id: ShareLinkId) -> Result<(), Error> {
         let now = self.now();
         let event = self.event(by, Action::RevokeLink).to(id.0);
@@ -176,8 +176,8 @@ impl App {
     }
 }
 
-/// The item is locked first, so that its links are counted and added by one after the other; then the user and the
-/// membership, which nobody ends before the commit.
+/// The item is locked first, so that its links are counted and added by one request after another; then the user and the
+/// membership are held, which cannot end before the commit.
 async fn create_link(
     sql: Sql<'_>,
     link: &NewShareLink,
@@ -201,7 +201,7 @@ async fn create_link(
     Ok(made.ok_or_else(|| Error::internal("a link that was just made is not there"))?)
 }
 
-/// A link's password, if it has a length that one may have.
+/// A link's password, if its length is allowed.
 fn link_password(password: Secret) -> Result<Secret, Error> {
     match password.reveal().len() {
         0 => Err(Error::Refused(

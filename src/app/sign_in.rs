@@ -1,16 +1,17 @@
-//! Signing in to the pages by a password, and proving again who one is (docs/decisions.md, P31 to P33, V3 and V10).
+//! Signing in to the pages with a password, and using it to prove again who one is (docs/decisions.md, P31 to P33, V3 and
+//! V10).
 //!
-//! 1. The account is looked up by its email, with the hash of its password. Where either is missing, all that follows is done
-//!    as if they were there, and takes as long.
-//! 2. An attempt whose turn has come to have its password compared (`hashing.rs`) is counted as a wrong one, and as a refused
-//!    sign-in ([`crate::domain::refused_sign_in`]), in a transaction of its own, before anything is compared: of a thousand that
-//!    come at once, at most ten are compared. Who has a device cookie of the account counts by that, everybody else by their
-//!    network and with all others who have none. Whoever has used up a count is refused; the counts are in the database, so
-//!    replicas share them.
-//! 3. The password is compared with the hash, where no request waits for the thread (`hashing.rs`).
-//! 4. If it is the right one, what was counted is forgotten, and a session begins in one transaction, in which the user is
-//!    still there and the password still the one that was compared.
-//! 5. Proving again who one is gives the session another cookie; the one before is worth nothing then.
+//! 1. The account is looked up by its email, with its password hash. If either is missing, everything that follows is done
+//!    as if it existed, and takes as long.
+//! 2. When an attempt's turn to have its password compared has come (`hashing`), it is counted as a wrong one, and as a
+//!    refused sign-in ([`crate::domain::refused_sign_in`]), in its own transaction, before anything is compared: of a
+//!    thousand concurrent attempts, at most ten are compared. A browser with a device cookie of the account counts by that
+//!    cookie; every other attempt counts by its network, and together with all others that have no cookie. Once a count is
+//!    used up, attempts are refused; the counts are in the database, so replicas share them.
+//! 3. The password is compared with the hash, off the threads that serve requests (`hashing`).
+//! 4. If it is right, what was counted is taken back, and a session starts, in one transaction, which checks that the user
+//!    still exists and the password is still the one that was compared.
+//! 5. Proving again who one is gives the session a new cookie; the old one is invalid from then on.
 
 use uuid::Uuid;
 
@@ -36,7 +37,7 @@ use super::browser_session::confirm_session;
 use super::deactivation::require_active;
 use super::user::require_user;
 
-/// What somebody who wants to sign in has typed, and where.
+/// What a person who wants to sign in has typed, and in which browser.
 #[derive(Clone, Debug)]
 pub struct SignIn {
     /// The email, as typed.
@@ -47,30 +48,30 @@ pub struct SignIn {
     pub browser: Browser,
 }
 
-/// A browser, by what it has sent.
+/// A browser, as its request describes it.
 #[derive(Clone, Debug)]
 pub struct Browser {
-    /// Where it is.
+    /// Its client address and user agent.
     pub visitor: Visitor,
-    /// The digest of the network that it is in.
+    /// The digest of its network.
     pub network: Digest,
     /// Its device cookie, if it has one.
     pub device: Option<Secret>,
-    /// The session that it has, if there is one: a new one takes its place.
+    /// Its current session, if any: a new one replaces it.
     pub session: Option<InBrowser>,
 }
 
-/// What a browser in which somebody has signed in is given; this is the only time that these are seen.
+/// The cookies for a browser that a user has signed in with. They are never shown again.
 #[derive(Clone, Debug)]
 pub struct Cookies {
     /// The cookie of the session.
     pub session: Secret,
-    /// The device cookie, for who has a password.
+    /// The device cookie, for a user who has a password.
     pub device: Option<Secret>,
 }
 
 impl Browser {
-    /// For whom a password is hashed: whoever is signed in, or else the network.
+    /// The holder for whom a password is hashed: the signed-in user, or else the network.
     pub(super) fn holder(&self) -> Holder {
         match &self.session {
             Some(session) => session.user.id.into(),
@@ -78,7 +79,7 @@ impl Browser {
         }
     }
 
-    /// For whom it is looked up who wants to sign in.
+    /// The holder for the lookup of the user who wants to sign in.
     pub(super) fn looks_up_for(&self) -> Holder {
         match &self.session {
             Some(session) => session.user.id.into(),
@@ -88,11 +89,11 @@ impl Browser {
 }
 
 impl App {
-    /// Signs somebody in by a password, as told [above](self).
+    /// Signs a user in with a password, as described [above](self).
     ///
     /// # Errors
-    /// [`Error::WrongPassword`], [`Error::TooManyWrongPasswords`]; [`Error::Deactivated`] behind the right password; what the
-    /// store answers.
+    /// [`Error::WrongPassword`], [`Error::TooManyWrongPasswords`]; [`Error::Deactivated`] after the right password; any
+    /// store error.
     pub async fn sign_in(&self, sign_in: SignIn) -> Result<Cookies, Error> {
         let SignIn {
             email,
@@ -101,7 +102,7 @@ impl App {
         } = sign_in;
         self.require_passwords()?;
         let account = account(&email);
-        // What is no email is nobody's; it is looked up all the same.
+        // An invalid email is no user's, but it is looked up all the same.
         let email = parse_email(&email).unwrap_or_default();
         let find = async move |sql: Sql<'_>| {
             let find = (user::find_email(&email), password::find_email(&email));
@@ -121,11 +122,10 @@ impl App {
             .await
     }
 
-    /// Takes the password of somebody who is signed in as a proof that it is still them, and gives the session's new cookie:
-    /// step 5.
+    /// Takes the password of a signed-in user as proof that it is still them: step 5. Returns the session's new cookie.
     ///
     /// # Errors
-    /// As [`sign_in`](App::sign_in); [`Error::InvalidToken`] when the session has ended meanwhile.
+    /// As for [`sign_in`](App::sign_in); [`Error::InvalidToken`] when the session has ended meanwhile.
     pub async fn confirm_by_password(
         &self,
         in_browser: &InBrowser,
@@ -182,13 +182,13 @@ impl App {
             .zip(browser.device.as_ref());
         let of_device =
             of_device.and_then(|((user_id, hash), device)| cookies.source(device, user_id, hash));
-        // Who finds no place in time has tried nothing, and leaves nothing behind.
-        // Who has signed in here before does not wait as strangers do.
+        // An attempt that finds no place in time has tried nothing, and leaves nothing behind. A user who has signed in here
+        // before does not wait as strangers do.
         let at_home = known.user_id.filter(|_| of_device.is_some());
         let holder = at_home.map_or_else(|| browser.holder(), Holder::from);
         let place = self.hashing.place(holder).await?;
         let now = self.now();
-        // Nobody has the account of an unknown email, so that nothing is kept of it, by as much work.
+        // An unknown email gets the nil user id, so nothing is recorded for it, at the cost of the same work.
         let user_id = known.user_id.unwrap_or(UserId(Uuid::nil()));
         let address = browser.visitor.address.to_string();
         let attempt = Checked {
@@ -198,7 +198,7 @@ impl App {
             refused: RefusedSignIn::new(user_id, address, now),
         };
         let count = async move |sql: Sql<'_>| attempt.count(sql, now).await;
-        // The place is held meanwhile, so this waits behind nothing that somebody else can make longer.
+        // The place is held meanwhile, so this waits in no queue that others can make longer.
         let checked = self.store.write(Holder::Attempts, count).await??;
         let password = normalized(typed.reveal());
         let verified = self.hashing.verify(place, password, known.hash.clone());
@@ -222,8 +222,8 @@ impl App {
             .write(user.id, async move |sql| {
                 sql.run(require_user(begin.session.user_id)).await?;
                 require_password(sql, begin.session.user_id, &hash).await?;
-                // What is counted is locked last, and for no longer than it has to be: whoever tries this account elsewhere waits
-                // for it with a place for hashing in hand.
+                // The counts are locked last, and for no longer than necessary: other attempts on this account wait for them
+                // while they hold a place for hashing.
                 begin.carry_out(sql).await?;
                 sql.run(checked.forget()).await.map(drop)
             })
@@ -235,7 +235,7 @@ impl App {
         })
     }
 
-    /// A session that begins now, in place of the one that the browser has, and its cookie.
+    /// A session that starts now, in place of the browser's current one, and its cookie.
     pub(super) fn new_browser_session(
         &self,
         user_id: UserId,
@@ -277,7 +277,7 @@ impl App {
         (begin, cookie)
     }
 
-    /// The key of device cookies, which all processes on one database share. Few commands need it.
+    /// Device cookies, under a key that all processes on one database share. Few commands need it.
     pub(super) async fn device_cookies(&self) -> Result<&DeviceCookies, Error> {
         if let Some(made) = self.device_cookies.get() {
             return Ok(made);
@@ -294,7 +294,7 @@ struct Known {
     hash: Option<Secret>,
 }
 
-/// What an attempt is counted by.
+/// What an attempt counts against.
 #[derive(Clone)]
 struct Checked {
     account: Digest,
@@ -304,8 +304,8 @@ struct Checked {
 }
 
 impl Checked {
-    /// Step 2; how it was counted. That a count is used up is a result here and no error, which would undo what is kept of
-    /// the refused sign-in.
+    /// Step 2. Returns how the attempt was counted. A used-up count is returned as a value and not as an error, which would
+    /// undo the record of the refused sign-in.
     async fn count(
         &self,
         sql: Sql<'_>,
@@ -324,7 +324,8 @@ impl Checked {
         Ok(counted.map(|()| checked))
     }
 
-    /// Where one of the counts is used up, neither changes: who has used up the own one takes nothing from all others.
+    /// If one of the counts is used up, neither changes: a source that has used up its own count takes nothing from the
+    /// shared one.
     async fn count_wrong(
         &self,
         sql: Sql<'_>,
@@ -349,9 +350,9 @@ impl Checked {
         Ok(Ok(()))
     }
 
-    /// It was the right password after all.
+    /// Takes the attempt back: the password was right.
     fn forget(&self) -> impl Batch + '_ {
-        // In the order in which they are locked.
+        // In the order in which the rows are locked.
         (
             password::was_right(&self.account, !self.is_device),
             password::forget_wrong(&self.account, &self.source),
@@ -360,7 +361,7 @@ impl Checked {
     }
 }
 
-/// A session to begin.
+/// A session to start.
 pub(super) struct BeginSession {
     session: BrowserSession,
     digest: Digest,
@@ -368,21 +369,21 @@ pub(super) struct BeginSession {
     replaced: Option<Replaced>,
 }
 
-/// The session that a browser has had until now.
+/// The session that a browser had until now.
 struct Replaced {
     user_id: UserId,
     id: BrowserSessionId,
-    /// That somebody else signs in there, which ends it.
+    /// Written if another user signs in, which ends the session.
     event: AuditEvent,
 }
 
 impl BeginSession {
-    /// Takes a proof of who the user is that was given elsewhere.
+    /// Takes over the time at which the user proved elsewhere who they are, if it is known.
     pub(super) fn prove_at(&mut self, at: Option<Timestamp>) {
         self.session.prove_at(at);
     }
 
-    /// What else its user does now.
+    /// An event of something else that its user does now.
     pub(super) fn event_of(&self, action: Action, id: AuditEventId) -> AuditEvent {
         let event = AuditEvent {
             id,
@@ -393,7 +394,7 @@ impl BeginSession {
         event.to(self.session.user_id.0)
     }
 
-    /// Every session of a browser begins here, whatever its user has proven it by; a deactivated user has none
+    /// Starts the session. All browser sessions start here, whatever their user's proof was; a deactivated user gets none
     /// (`deactivation`, step 1).
     pub(super) async fn carry_out(&self, sql: Sql<'_>) -> Result<(), ScriptError> {
         let user_id = self.session.user_id;
@@ -413,7 +414,7 @@ impl BeginSession {
     }
 }
 
-/// Refuses a user whose password is another by now, and keeps it as it is until the end of the transaction.
+/// Refuses if the user's password has changed since, and keeps it as it is until the end of the transaction.
 async fn require_password(
     sql: Sql<'_>,
     user_id: UserId,

@@ -14,7 +14,7 @@ impl App {
     /// Makes a team.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a name that is empty or not plain text; what the store answers.
+    /// [`Error::Invalid`] for a name that is empty or not plain text; any store error.
     pub async fn create_team(&self, name: &str) -> Result<Team, Error> {
         let name = typed_text("team name", name)?;
         let now = self.now();
@@ -29,7 +29,7 @@ impl App {
     /// Teams, oldest first.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_teams(&self, part: Part<TeamId>) -> Result<Vec<Team>, Error> {
         self.store
             .read(Holder::Service, async move |sql| {
@@ -38,10 +38,10 @@ impl App {
             .await
     }
 
-    /// The team of that id, or of that name if no other has it.
+    /// The team with this id, or with this name if no other team has it.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is none, [`Error::Refused`] for a name that several have; what the store answers.
+    /// [`Error::Missing`] when there is none, [`Error::Refused`] for a name that several teams have; any store error.
     pub async fn get_team(&self, team: NamedTeam) -> Result<Team, Error> {
         self.store
             .read(Holder::Service, async move |sql| match &team {
@@ -50,7 +50,7 @@ impl App {
                     Ok(found.ok_or_else(|| Team::missing(id))?)
                 }
                 NamedTeam::Name(name) => {
-                    // Two are enough to know that it is not the name of one.
+                    // Two are enough to tell that the name is ambiguous.
                     let mut found = sql.run(team::list_named(name, 2)).await?;
                     match found.len() {
                         0 | 1 => Ok(found.pop().ok_or_else(|| Team::missing(name))?),
@@ -61,17 +61,17 @@ impl App {
             .await
     }
 
-    /// Gives a team another name, for the operator. The team as it is now.
+    /// Renames a team, for the operator. Returns the team as it is now.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a name that is empty or not plain text; [`Error::Missing`] for an unknown team; what the store
-    /// answers.
+    /// [`Error::Invalid`] for a name that is empty or not plain text; [`Error::Missing`] for an unknown team; any store
+    /// error.
     pub async fn rename_team(&self, id: TeamId, name: &str) -> Result<Team, Error> {
         let name = typed_text("team name", name)?;
         let event = self.event(&Actor::Operator, Action::RenameTeam);
         let event = event.in_team(id).to(id.0);
         let rename = async move |sql: Sql<'_>| {
-            // What stays as it is, is told of by nobody.
+            // A name that stays the same leaves no event.
             if sql.run(team::set_name(id, &name)).await? > 0 {
                 sql.run(audit::insert(&event)).await?;
             }
@@ -81,7 +81,7 @@ impl App {
         self.store.write(Holder::Service, rename).await
     }
 
-    /// Adds a team that is all as given.
+    /// Adds a team exactly as given.
     pub(crate) async fn add_team(&self, team: Team) -> Result<Team, Error> {
         let event = self.event(&Actor::Operator, Action::CreateTeam);
         let event = event.in_team(team.id).to(team.id.0);

@@ -1,11 +1,11 @@
 //! Deleting a team (docs/decisions.md, X63).
 //!
 //! 1. The operator names the team once more.
-//! 2. One short transaction marks the team as deleted, revokes its keys, and takes everybody out of it. Whoever is changing
-//!    something by a key or as a member is waited for; whoever adds something locks the team, and finds it gone. So from the
-//!    commit on, nothing of the team is changed or added.
-//! 3. When no process remembers a key of the team any more (`lease`), what is left goes step by step (`emptying`).
-//! 4. The row stays, without the name, and so does the audit: whoever is asked what became of the team finds it there.
+//! 2. One short transaction marks the team as deleted, revokes its keys, and removes all its members. It waits for any
+//!    change that is under way by a key or a member; anything that adds to the team locks it, and finds it gone. So once
+//!    this is committed, nothing of the team is changed or added.
+//! 3. When no process remembers a key of the team any more (`lease`), what is left is deleted step by step (`emptying`).
+//! 4. The row stays, without the name, and so does the audit, so that it can still be found out what became of the team.
 
 use super::App;
 use super::lease;
@@ -17,13 +17,13 @@ use crate::domain::team::{NamedTeam, Team};
 use crate::store::{Sql, audit, invitation, mail_count, member, team};
 
 impl App {
-    /// Deletes a team with all that it has, for the operator who names it once more; only the audit stays. From the first step
-    /// on there is no such team: its keys are refused, and nobody is a member. What is left goes step by step (`emptying`); where
-    /// this ends early, the same call goes on, or the background task of a server. The team comes back as it was.
+    /// Deletes a team with all that it has, for the operator, who names it once more; only the audit stays. From the first
+    /// step on the team does not exist: its keys are refused, and it has no members. What is left is deleted step by step
+    /// (`emptying`); if this ends early, the same call continues, or a server's background task. Returns the team as it was.
     ///
     /// # Errors
-    /// [`Error::Missing`] and [`Error::Refused`] as of [`get_team`](App::get_team); [`Error::Refused`] for another name than the
-    /// team has; what the store answers.
+    /// [`Error::Missing`] and [`Error::Refused`] as for [`get_team`](App::get_team); [`Error::Refused`] for a name other
+    /// than the team's; any store error.
     pub async fn delete_team(&self, named: NamedTeam, name: &str) -> Result<Team, Error> {
         let team = self.find_to_delete(named).await?;
         if team.name != name.trim() {
@@ -35,7 +35,7 @@ impl App {
         let delete = async move |sql: Sql<'_>| {
             let (_, deleted) = sql.run((team::lock(id), team::delete(id, now))).await?;
             if deleted > 0 {
-                // Whoever is changing something by a key or as a member is waited for.
+                // This waits for any change under way by a key or a member.
                 revoke_keys(sql, id, None, now).await?;
                 let members = (member::delete_all_of_team(id), invitation::delete_all(id));
                 sql.run((members, mail_count::delete_all(id), audit::insert(&event)))
@@ -49,8 +49,8 @@ impl App {
         Ok(team)
     }
 
-    /// The team of that id or name, also one whose deletion was interrupted. A name that another team has by now says of neither
-    /// that it is meant.
+    /// The team with this id or name, even one whose deletion was interrupted. A name that another team has by now
+    /// identifies neither.
     async fn find_to_delete(&self, named: NamedTeam) -> Result<Team, Error> {
         let find = async move |sql: Sql<'_>| sql.run(team::list_to_empty(u32::MAX)).await;
         let mut found = self.store.read(Holder::Service, find).await?;
@@ -66,7 +66,7 @@ impl App {
         }
         match (found.len(), &named) {
             (2.., NamedTeam::Name(name)) => Err(Team::ambiguous(name, &found)),
-            // There is one, or two that are the same.
+            // There is one, or the same one twice.
             _ => Ok(found.swap_remove(0)),
         }
     }

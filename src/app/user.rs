@@ -17,10 +17,10 @@ use crate::store::{
 };
 
 impl App {
-    /// Makes a user, who is a member of no team yet.
+    /// Creates a user, who is not a member of any team yet.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an email or a name that is not one, or an email that another user has.
+    /// [`Error::Invalid`] for an invalid email or name; [`Error::Refused`] for an email that another user has.
     pub async fn create_user(&self, email: &str, name: &str) -> Result<User, Error> {
         let now = self.now();
         let user = User {
@@ -36,7 +36,7 @@ impl App {
     /// Users, oldest first.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn list_users(&self, part: Part<UserId>) -> Result<Vec<User>, Error> {
         self.store
             .read(Holder::Service, async move |sql| {
@@ -45,10 +45,10 @@ impl App {
             .await
     }
 
-    /// The user of that id or email.
+    /// The user with this id or email.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is none; what the store answers.
+    /// [`Error::Missing`] when there is none; any store error.
     pub async fn get_user(&self, user: NamedUser) -> Result<User, Error> {
         self.store
             .read(Holder::Service, async move |sql| match &user {
@@ -64,7 +64,7 @@ impl App {
             .await
     }
 
-    /// Adds a user who is all as given.
+    /// Adds a user exactly as given.
     pub(crate) async fn add_user(&self, user: User) -> Result<User, Error> {
         let event = self.event(&Actor::Operator, Action::CreateUser);
         let event = event.to(user.id.0);
@@ -81,15 +81,15 @@ impl App {
     }
 }
 
-/// The user is removed first: what others, who hold the user, are about to add is there before this, or refused after it.
-/// Nothing is left that has the email or says what the user had typed. Sessions let nobody in from then on; they and what else
-/// there may be much of go later (`emptying`).
+/// The user is removed first: whatever others, who hold the user, are about to add is added before this, or refused after
+/// it. Nothing is left that has the email or tells what the user typed. Sessions let nobody in from then on; these, and
+/// whatever else there may be much of, are deleted later (`emptying`).
 pub(super) async fn remove_user(
     sql: Sql<'_>,
     id: UserId,
     now: Timestamp,
 ) -> Result<(), ScriptError> {
-    // Its email is not changed meanwhile.
+    // So that the email cannot change meanwhile.
     let lock = user::lock_to_remove(id);
     let (_, user) = sql.run((lock, user::find(id))).await?;
     let User { email, .. } = user.ok_or_else(|| User::missing(id))?;

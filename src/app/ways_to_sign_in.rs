@@ -1,7 +1,7 @@
 //! Which ways to sign in are switched on, and which of them a user has (docs/decisions.md, P3, P16 and P30).
 //!
-//! Every kind of way is asked for here and nowhere else. One that is switched off does not count, nor does a passkey of another
-//! host than that of the origin, nor an identity at another provider.
+//! All kinds are checked here and nowhere else. A way that is switched off does not count, nor does a passkey of a host
+//! other than the origin's, nor an identity at another provider.
 
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ use crate::domain::ways_to_sign_in::{SwitchedOn, WaysToSignIn};
 use crate::store::{Batch, Sql, audit, user, ways_to_sign_in};
 
 impl App {
-    /// The same, with these ways to sign in switched on.
+    /// Switches on these ways to sign in.
     #[must_use]
     pub fn signing_in_by(self, switched_on: SwitchedOn) -> App {
         App {
@@ -29,12 +29,12 @@ impl App {
         &self.switched_on
     }
 
-    /// Where passkeys are good, if they are offered.
+    /// The host at which passkeys are valid, if they are offered.
     pub fn relying_party(&self) -> Option<&RelyingParty> {
         self.switched_on.relying_party.as_ref()
     }
 
-    /// Refuses what needs a password where these are switched off.
+    /// Refuses if passwords are switched off.
     ///
     /// # Errors
     /// [`Error::PasswordsOff`].
@@ -45,22 +45,22 @@ impl App {
         }
     }
 
-    /// How a user can sign in, by what is switched on.
+    /// The ways in which a user can sign in, of those that are switched on.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any store error.
     pub async fn ways_to_sign_in(&self, user_id: UserId) -> Result<WaysToSignIn, Error> {
         let on = self.switched_on.clone();
         let find = async move |sql: Sql<'_>| sql.run(ways_to_sign_in::of(user_id, &on)).await;
         self.store.read(user_id, find).await
     }
 
-    /// Takes a way to sign in away from somebody who has lately proven who they are, and ends the sessions of their other
-    /// browsers: it may be somebody else's, who has signed in by it.
+    /// Removes a way to sign in of a user who has recently proven who they are, and ends the sessions of their other
+    /// browsers: it may be another person's, who has signed in with it.
     ///
     /// # Errors
-    /// What `delete` answers; [`Error::Refused`] for the last way to sign in; [`Error::InvalidToken`] when the person is not
-    /// signed in any more.
+    /// What `delete` returns; [`Error::Refused`] for the last way to sign in; [`Error::InvalidToken`] when the person is no
+    /// longer signed in.
     pub(super) async fn take_away<D: Batch<Out = ()>>(
         &self,
         person: Person,
@@ -76,13 +76,13 @@ impl App {
         let on = self.switched_on.clone();
         self.store
             .write(user_id, async move |sql| {
-                // Of two who take away the last two ways, one comes second.
+                // Of two calls that remove the last two ways, one comes second.
                 sql.run(user::lock(user_id)).await?;
                 let before = (require_person(&person), ways_to_sign_in::of(user_id, &on));
                 let ((), before) = sql.run(before).await?;
                 let left = (delete(), ways_to_sign_in::of(user_id, &on));
                 let ((), left) = sql.run(left).await?;
-                // One that does not count, as a passkey of another host, may go when nothing else is left, too.
+                // A way that does not count, such as a passkey of another host, may be removed even if no other is left.
                 if left.is_none() && !before.is_none() {
                     let why = "it is your last way to sign in; add another one first";
                     return Err(Error::Refused(why.to_owned()).into());

@@ -1,23 +1,23 @@
-//! Whether the database takes changes, as far as that was found out by trying.
+//! Whether the database takes changes, found out by trying.
 //!
-//! 1. It is tried every ten seconds at most, however often somebody asks: to try is to write. What came of it counts until
-//!    then.
-//! 2. A change that could not be tried, as too many wait, say, tells nothing: what was known counts.
+//! 1. A try is made every ten seconds at most, however often the question is asked, since to try is to write. Its result
+//!    holds until the next.
+//! 2. A try that could not be made, because too many callers wait, for example, tells nothing: the result before it holds.
 
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-/// How long what was found out counts.
+/// How long a result holds.
 const TRIED_EVERY: Duration = Duration::from_secs(10);
 
-/// What came of the last change that was tried.
+/// The result of the last try.
 #[derive(Default)]
 pub(super) struct Writable(Mutex<Option<(bool, Instant)>>);
 
 impl Writable {
-    /// Whether changes are taken; `tries` finds it out, or nothing. Of many who ask at once one tries.
+    /// Whether changes are taken. `tries` finds out, or returns `None`. Of many callers at once, one tries.
     pub(super) async fn ask(&self, tries: impl Future<Output = Option<bool>>) -> bool {
         let mut known = self.0.lock().await;
         if let Some((found, at)) = *known

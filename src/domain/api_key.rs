@@ -1,18 +1,18 @@
 //! API keys: what a team's integrations present instead of a password.
 //!
-//! 1. A key reads `inv_live_<43 characters><6 characters>`, or `inv_test_...`: 256 random bits in
-//!    base62, then the CRC-32 of all that precedes, in base62. The prefix lets a person and a secret
-//!    scanner recognise a key; the checksum lets both tell a typing error or a random match.
-//! 2. The store has the SHA-256 of the key. The key itself is shown once, to whoever makes it.
-//! 3. A request's key is checked for its form first, so that noise never reaches the store, and then
-//!    looked up, unless that was done a moment ago (`app/lease.rs`). Once a key is revoked, it works in no process.
-//! 4. A change asks again, in its own transaction ([`Author`]): the body may have come long after the key, and the
-//!    key may have ended in between. Revoking a key waits for the changes that found it valid.
-//! 5. The last use is kept to the minute, with the client address. Requests only note it in memory; the background task hands
-//!    the notes to the store together ([`record_uses`](crate::app::App::record_uses)).
-//! 6. A key is rotated once: another takes its place, of the same team, mode, scope and name, and lives as long as this one
-//!    was made to live. This one works on for the overlap, and never longer than it would have; without an overlap, it is
-//!    revoked.
+//! 1. A key is `inv_live_<43 characters><6 characters>`, or `inv_test_...`: 256 random bits in base62, then the CRC-32
+//!    of everything before it, in base62. The prefix lets people and secret scanners recognise a key; the checksum lets
+//!    them rule out typing errors and random matches.
+//! 2. The store has the SHA-256 of the key. The key itself is shown once, to its maker.
+//! 3. A request's key is first checked for its form, so that noise never reaches the store, and then looked up, unless
+//!    that was done a moment ago (`app/lease.rs`). Once a key is revoked, no process accepts it.
+//! 4. A change checks the key again, in its own transaction ([`Author`]): the body may arrive long after the key, and
+//!    the key may have ended in between. Revoking a key waits for the changes that found it valid.
+//! 5. The last use is kept to the minute, with the client address. Requests only note it in memory; the background task
+//!    writes the notes to the store together ([`record_uses`](crate::app::App::record_uses)).
+//! 6. A key can be rotated once: a new key of the same team, mode, scope and name takes its place, with the lifetime
+//!    that the old one was made with. The old key works on for the overlap, but never longer than it would have;
+//!    without an overlap, it is revoked.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ string_enum! {
     }
 }
 
-/// The most valid keys that a team has at once: those of a member who is removed are revoked together.
+/// The most valid keys a team may have at once: the keys of a removed member are revoked together.
 pub const KEYS_PER_TEAM: i64 = 500;
 
 /// An API key, without the key itself.
@@ -53,7 +53,7 @@ pub struct ApiKey {
     pub name: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// Who made it; none for the operator.
+    /// Who made it; `None` for the operator.
     pub created_by: Option<UserId>,
     /// The first instant at which it is no longer valid.
     pub expires_at: Option<Timestamp>,
@@ -68,34 +68,34 @@ pub struct ApiKey {
 /// A key that was rotated: step 6.
 #[derive(Debug)]
 pub struct RotatedApiKey {
-    /// The key that was there before, as it is now.
+    /// The old key, as it is now.
     pub old: ApiKey,
-    /// The one that takes its place.
+    /// The new key.
     pub new: ApiKey,
-    /// That key itself, which is seen this once.
+    /// The new key itself, which is shown only this once.
     pub secret: Secret,
 }
 
-/// A key, with what nobody asks who checks one.
+/// A key, with details that checking one does not need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownApiKey {
     /// The key.
     pub key: ApiKey,
-    /// The client address of its last use; of several in that minute, one.
+    /// The client address of its last use; if there were several in that minute, one of them.
     pub last_used_from: Option<String>,
 }
 
-/// The same, with what people call whoever made it.
+/// The same, with the maker's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedApiKey {
     /// The key.
     pub shown: ShownApiKey,
-    /// The maker's name, if they are in the team still.
+    /// The maker's name, if they are still in the team.
     pub maker: Option<String>,
 }
 
 impl ApiKey {
-    /// Whether the key may change anything.
+    /// Checks that the key may change anything.
     ///
     /// # Errors
     /// [`Error::ScopeInsufficient`] if not.
@@ -121,10 +121,10 @@ impl ApiKey {
         }
     }
 
-    /// The key that takes the place of this one at `now`, made by `created_by`, and this one as it is from then on: step 6.
+    /// Returns this key as it is from `now` on, and the key made by `created_by` that takes its place: step 6.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a key that has ended, or was rotated before, and for an end beyond that of time.
+    /// [`Error::Refused`] if the key has ended or was rotated before, or if an end would lie after the year 9999.
     pub(crate) fn rotated(
         self,
         id: ApiKeyId,
@@ -192,7 +192,7 @@ impl Caller for ApiKey {
     }
 }
 
-/// Characters of the random part and of the checksum.
+/// Characters in the random part and in the checksum.
 const RANDOM: usize = 43;
 const CHECKSUM: usize = 6;
 
@@ -203,7 +203,7 @@ fn prefix(mode: Mode) -> &'static str {
     }
 }
 
-/// Step 1.
+/// Makes a key: step 1.
 pub(crate) fn new_key(mode: Mode) -> Secret {
     let mut key = format!("{}{}", prefix(mode), Secret::base62().reveal());
     key.extend(checksum(key.as_bytes()).map(char::from));

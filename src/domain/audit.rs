@@ -1,8 +1,8 @@
 //! The audit: who did what to whom or what, when and from where (docs/decisions.md, T1 to T5).
 //!
-//! 1. An event is written in the transaction of the change that it tells of: there is neither without the other.
-//! 2. It has ids, and no name and no email: what somebody is called is looked up when it is shown, so a user who is deleted is
-//!    erased from it, too. It never has a secret.
+//! 1. An event is written in the transaction of the change that it records: neither exists without the other.
+//! 2. It has ids, and no name and no email: names are looked up when it is shown, so deleting a user erases them from the
+//!    audit, too. It never has a secret.
 //! 3. It is kept for 400 days.
 
 use std::net::IpAddr;
@@ -19,14 +19,14 @@ use uuid::Uuid;
 /// On whose behalf something is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
-    /// Whoever can open the database by the command line, and may do everything.
+    /// Anyone who can open the database with the command line; may do everything.
     Operator,
-    /// Somebody in a browser.
+    /// A user in a browser.
     Person(Person),
 }
 
 impl Actor {
-    /// Who it is; none for the operator, who is no user.
+    /// The user; `None` for the operator, who is not a user.
     pub fn user_id(&self) -> Option<UserId> {
         match self {
             Actor::Operator => None,
@@ -35,18 +35,18 @@ impl Actor {
     }
 }
 
-/// Somebody who is signed in, in a browser.
+/// A user who is signed in, in a browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// Who it is.
+    /// The user.
     pub user_id: UserId,
-    /// The browser session, which has to be there still when something is changed.
+    /// The browser session, which must still exist when something is changed.
     pub session_id: BrowserSessionId,
     /// Where the request came from.
     pub visitor: Visitor,
 }
 
-/// Where a request of a browser came from.
+/// Where a browser's request came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Visitor {
     /// The client address.
@@ -60,22 +60,22 @@ string_enum! {
     Action {
         /// The first owner was made.
         SetUp = "set-up",
-        /// Somebody signed in.
+        /// A user signed in.
         SignIn = "sign-in",
-        /// Somebody signed out.
+        /// A user signed out.
         SignOut = "sign-out",
-        /// A session of an app was ended, by it or by somebody else, or all of a user or an app. So is one of which a code or a
-        /// token came twice.
+        /// A session of an app was ended, by the app or by someone else, or all sessions of a user or an app. Also recorded
+        /// for a session of which a code or a token came twice.
         EndSession = "end-session",
-        /// A session of a browser was ended from another, or all of a user.
+        /// A browser session was ended from another one, or all of a user's were.
         EndBrowserSession = "end-browser-session",
         /// The operator made a user a member.
         AddMember = "add-member",
-        /// Somebody was invited.
+        /// An invitation was made.
         Invite = "invite",
         /// An invitation was withdrawn.
         Uninvite = "uninvite",
-        /// Somebody who was invited became a member.
+        /// A person who was invited became a member.
         AcceptInvitation = "accept-invitation",
         /// A member was given another role.
         SetRole = "set-role",
@@ -85,29 +85,29 @@ string_enum! {
         CreateUser = "create-user",
         /// The operator deactivated a user.
         DeactivateUser = "deactivate-user",
-        /// The operator gave a user the account back.
+        /// The operator reactivated a user.
         ActivateUser = "activate-user",
-        /// The operator was given all that is stored about a user.
+        /// The operator exported everything stored about a user.
         ExportUser = "export-user",
         /// The operator made a team.
         CreateTeam = "create-team",
-        /// The operator gave a team another name.
+        /// The operator renamed a team.
         RenameTeam = "rename-team",
         /// The operator deleted a team.
         DeleteTeam = "delete-team",
-        /// The operator was given a link by which the first owner is made.
+        /// The operator printed a link for creating the first owner.
         PrintSetUpLink = "print-set-up-link",
-        /// The operator was given a link by which a user sets a password anew.
+        /// The operator printed a link with which a user resets their password.
         PrintResetLink = "print-reset-link",
-        /// A user was given another name.
+        /// A user's name was changed.
         ChangeName = "change-name",
-        /// A user was given another email.
+        /// A user's email was changed.
         ChangeEmail = "change-email",
         /// A user deleted their account, or the operator did.
         DeleteAccount = "delete-account",
         /// A key was made.
         CreateApiKey = "create-api-key",
-        /// A key was made in the place of another.
+        /// A key was made to replace another.
         RotateApiKey = "rotate-api-key",
         /// A key was revoked.
         RevokeApiKey = "revoke-api-key",
@@ -117,25 +117,25 @@ string_enum! {
         RevokeLink = "revoke-link",
         /// A folder was made.
         CreateFolder = "create-folder",
-        /// A folder was given another name.
+        /// A folder was renamed.
         RenameFolder = "rename-folder",
         /// A folder was deleted.
         DeleteFolder = "delete-folder",
         /// A file was made.
         CreateFile = "create-file",
-        /// A file was given another name.
+        /// A file was renamed.
         RenameFile = "rename-file",
         /// A file was deleted, alone or with its folder.
         DeleteFile = "delete-file",
         /// An app was registered.
         CreateOauthClient = "create-oauth-client",
-        /// An app was given another name or other redirect URIs.
+        /// An app's name or redirect URIs were changed.
         UpdateOauthClient = "update-oauth-client",
         /// An app was deleted.
         DeleteOauthClient = "delete-oauth-client",
-        /// A code was issued by the command line.
+        /// A code was issued on the command line.
         IssueAuthCode = "issue-auth-code",
-        /// A password was set by the link of a reset.
+        /// A password was set with a reset link.
         ResetPassword = "reset-password",
         /// A password was changed.
         ChangePassword = "change-password",
@@ -145,11 +145,11 @@ string_enum! {
         AddPasskey = "add-passkey",
         /// A passkey was removed.
         RemovePasskey = "remove-passkey",
-        /// A passkey was refused, as there are two of the same key.
+        /// A passkey was refused, because there are two copies of its key.
         RefusePasskey = "refuse-passkey",
         /// An identity at the OpenID provider became a way to sign in.
         LinkIdentity = "link-identity",
-        /// It is none any more.
+        /// An identity is no longer a way to sign in.
         UnlinkIdentity = "unlink-identity",
     }
 }
@@ -161,35 +161,35 @@ pub struct AuditEvent {
     pub id: AuditEventId,
     /// The team in which it was done, if it was in one.
     pub team_id: Option<TeamId>,
-    /// Who did it; none for the command line.
+    /// The user who did it; `None` for the command line.
     pub actor: Option<UserId>,
     /// What was done.
     pub action: Action,
-    /// To which key, link, session, import, file, folder, user or team.
+    /// The key, link, session, import, file, folder, user or team that it was done to.
     pub subject: Option<Uuid>,
-    /// What else there is to say, such as a role or a mode.
+    /// A further detail, such as a role or a mode.
     pub detail: Option<String>,
-    /// From where.
+    /// The client address.
     pub client_address: Option<String>,
-    /// By which browser.
+    /// The browser's user agent.
     pub user_agent: Option<String>,
     /// When.
     pub created_at: Timestamp,
 }
 
-/// An event, with what people call whoever did it and what it was done to, as far as these are there still.
+/// An event, with the names of its actor and its subject, as far as these still exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedAuditEvent {
     /// The event.
     pub event: AuditEvent,
-    /// The name of whoever did it.
+    /// The actor's name.
     pub actor: Option<String>,
     /// The name of the user, key, link, folder or file.
     pub subject: Option<String>,
 }
 
 impl AuditEvent {
-    /// Something that `actor` does now.
+    /// An event for what `actor` does now.
     pub(crate) fn new(id: AuditEventId, actor: &Actor, action: Action, now: Timestamp) -> Self {
         let (user_id, visitor) = match actor {
             Actor::Operator => (None, None),
@@ -217,7 +217,7 @@ impl AuditEvent {
         }
     }
 
-    /// The same, with a role as what else there is to say.
+    /// The same, with a role as the detail.
     #[must_use]
     pub(crate) fn with_role(self, role: Role) -> Self {
         AuditEvent {
@@ -236,7 +236,7 @@ impl AuditEvent {
         }
     }
 
-    /// The same, with the key that took another's place.
+    /// The same, with the key that took another's place as the detail.
     #[must_use]
     pub(crate) fn with_successor(self, id: ApiKeyId) -> Self {
         AuditEvent {
@@ -245,7 +245,7 @@ impl AuditEvent {
         }
     }
 
-    /// The same, with the way to sign in as what else there is to say.
+    /// The same, with the way to sign in as the detail.
     #[must_use]
     pub(crate) fn by(self, way: Way) -> Self {
         AuditEvent {
@@ -254,7 +254,7 @@ impl AuditEvent {
         }
     }
 
-    /// The same, with an app as what else there is to say: its id is no UUID.
+    /// The same, with an app as the detail, since an app's id is not a UUID.
     #[must_use]
     pub(crate) fn of_client(self, id: &ClientId) -> Self {
         AuditEvent {
@@ -263,7 +263,7 @@ impl AuditEvent {
         }
     }
 
-    /// The same, done to this.
+    /// The same, done to `subject`.
     #[must_use]
     pub(crate) fn to(self, subject: Uuid) -> Self {
         AuditEvent {

@@ -1,12 +1,12 @@
 //! Authorization codes: what a sign-in hands to the app, to be exchanged for a session.
 //!
-//! A code travels through a browser and an app's URL handler, where others may read it. So it lives for
-//! 60 seconds, works once, for the client and redirect URI that it was made for, and only together with
-//! the verifier whose challenge the app showed before (RFC 7636). S256 is the only method: with `plain` the
-//! challenge is the verifier, and who saw the one would have the other. Since a challenge is stored
-//! as the digest that it stands for, there is nothing that a `plain` comparison could be made with.
+//! A code travels through a browser and an app's URL handler, where others may read it. So it lives for 60 seconds,
+//! works once, for the client and redirect URI that it was made for, and only together with the verifier whose
+//! challenge the app sent before (RFC 7636). S256 is the only method: with `plain` the challenge is the verifier, so
+//! anyone who saw the one would have the other. Since a challenge is stored as the digest that it encodes, there is
+//! nothing to make a `plain` comparison with.
 //!
-//! What becomes of a code is told in [`super::session`].
+//! [`super::session`] describes what happens to a code.
 
 use std::fmt;
 use std::str::FromStr;
@@ -44,14 +44,14 @@ impl CodeChallenge {
     }
 }
 
-/// Not a secret, but nothing that belongs into a log either.
+/// Not a secret, but it does not belong in a log either.
 impl fmt::Debug for CodeChallenge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CodeChallenge(..)")
     }
 }
 
-/// A text that is no S256 challenge.
+/// A text that is not an S256 challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a code challenge is BASE64URL(SHA256(verifier)) without padding, 43 characters (RFC 7636, method S256)"
@@ -79,9 +79,9 @@ pub struct AuthCode {
     pub client_id: ClientId,
     /// Where it was sent; the exchange must name the same.
     pub redirect_uri: String,
-    /// What the exchange's verifier must answer.
+    /// The challenge that the exchange's verifier must answer.
     pub challenge: CodeChallenge,
-    /// From when on it is worth nothing.
+    /// The first instant at which it is no longer valid.
     pub expires_at: Timestamp,
 }
 

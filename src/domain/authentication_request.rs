@@ -1,12 +1,12 @@
-//! A way to the OpenID provider and back (docs/decisions.md, P29).
+//! Authentication requests: a browser's way to the OpenID provider and back (docs/decisions.md, P29).
 //!
-//! 1. Whoever goes there carries a cookie of its own: the purpose, where to go afterwards, and the state, nonce and PKCE
-//!    verifier of the request, 256 random bits each.
-//! 2. It is sealed with AES-256-GCM under a key that all processes on one database share: it is as we wrote it, and is not read
-//!    on the way, also not by who looks into a browser.
-//! 3. It is good for ten minutes, by our own clock.
-//! 4. It is good once: the answer that takes it up takes it away, and the code that comes with it is good once at the provider
-//!    (RFC 6749, 4.1.2), and only with this verifier (RFC 7636). So nothing has to be kept, which strangers could fill.
+//! 1. The browser carries the request in a cookie of its own: the purpose, where to go afterwards, and the state, nonce and
+//!    PKCE verifier, 256 random bits each.
+//! 2. The cookie is sealed with AES-256-GCM under a key that all processes on one database share: it comes back as we wrote
+//!    it, and is not readable on the way, not even to someone with access to the browser.
+//! 3. It is valid for ten minutes, by our own clock.
+//! 4. It works once: the answer that uses the cookie removes it, and the code in that answer works once at the provider (RFC
+//!    6749, 4.1.2), and only with this verifier (RFC 7636). So nothing has to be stored that strangers could fill.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,42 +20,42 @@ use super::id::BrowserSessionId;
 use super::secret::Secret;
 use super::time::Timestamp;
 
-/// For how long one may be at the provider.
+/// How long a user may be at the provider.
 pub const LIFETIME: Duration = Duration::from_mins(10);
 
-/// The longest way back: a browser keeps cookies of 4,096 bytes.
+/// The longest path to return to: a browser keeps cookies of 4,096 bytes.
 pub const WAY_BACK_LENGTH: usize = 2_000;
 
 /// What the key is for. Another format needs another text.
 const FORMAT: &[u8] = b"invoicing authentication request 1";
 
-/// What somebody goes to the provider for.
+/// Why a browser is sent to the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To sign in.
     SignIn,
-    /// To accept the invitation that has this link, as somebody who is no user yet.
+    /// To accept the invitation with this link, as someone who is not a user yet.
     Join(Secret),
     /// To link the identity to the user of this session.
     Link(BrowserSessionId),
-    /// To prove that it is still the user of this session.
+    /// To confirm that this is still the user of this session.
     Confirm(BrowserSessionId),
 }
 
-/// A way there and back.
+/// A way to the provider and back.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AuthenticationRequest {
-    /// What for.
+    /// Why it is made.
     pub purpose: Purpose,
     /// What the provider sends back.
     pub state: Secret,
-    /// What the ID token has to say.
+    /// The nonce that the ID token must have.
     pub nonce: Secret,
-    /// Of which the provider has the SHA-256.
+    /// The PKCE verifier, of which the provider has the SHA-256.
     pub verifier: Secret,
-    /// Where to go afterwards: a path of ours.
+    /// Where to go afterwards: a path on this server.
     pub next: String,
-    /// When it began.
+    /// When it started.
     pub begun_at: Timestamp,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Debug for AuthenticationRequest {
 }
 
 impl AuthenticationRequest {
-    /// One that begins now.
+    /// Starts one now.
     pub fn new(purpose: Purpose, next: &str, now: Timestamp) -> AuthenticationRequest {
         AuthenticationRequest {
             purpose,
@@ -81,7 +81,7 @@ impl AuthenticationRequest {
         }
     }
 
-    /// None of the parts has a line break: the way back and the secrets are in printable ASCII.
+    /// None of the parts has a line break: the path to return to and the secrets are printable ASCII.
     fn to_text(&self) -> String {
         let (purpose, of) = match &self.purpose {
             Purpose::SignIn => ("sign-in", String::new()),
@@ -141,7 +141,7 @@ impl AuthenticationRequests {
         Ok(Secret::from_text(URL_SAFE_NO_PAD.encode(sealed)))
     }
 
-    /// What a cookie says, unless it is not ours or too old: step 3.
+    /// Opens a cookie, unless it is not ours or too old: step 3.
     pub(crate) fn open(&self, cookie: &str, now: Timestamp) -> Option<AuthenticationRequest> {
         let sealed = URL_SAFE_NO_PAD.decode(cookie).ok()?;
         let (nonce, text) = sealed.split_at_checked(NONCE_LEN)?;
@@ -152,7 +152,7 @@ impl AuthenticationRequests {
             .open_in_place(nonce, Aad::from(FORMAT), &mut text)
             .ok()?;
         let request = AuthenticationRequest::from_text(std::str::from_utf8(text).ok()?)?;
-        // One of a clock that is ahead by as much was not made in these ten minutes.
+        // A request that started later than that was made by a clock that is more than ten minutes ahead.
         let is_in_time =
             now < request.begun_at.after(LIFETIME) && request.begun_at <= now.after(LIFETIME);
         is_in_time.then_some(request)

@@ -1,32 +1,32 @@
 //! Who works on a catalog: a program with an API key, or a member of the team in a browser.
 //!
-//! A read needs the catalog alone: whoever found the caller has seen to it that it may read. A change asks again, in its own
-//! transaction ([`Author`]): its body may have come long after its head, and the right may have ended in between. Who ends a
-//! right waits for the changes that found it.
+//! A read needs only the catalog: the code that found the caller has checked that it may read. A change checks again,
+//! in its own transaction ([`Author`]): its body may arrive long after its head, and the right may have ended in
+//! between. Ending a right waits for the changes that found it.
 
 use super::Error;
 use super::catalog::Catalog;
 use super::id::{ApiKeyId, BrowserSessionId, UserId};
 use super::member::Role;
 
-/// Whoever asks for products.
+/// A caller that asks for products.
 pub trait Caller {
-    /// The catalog that they work on.
+    /// The catalog that it works on.
     fn catalog(&self) -> Catalog;
 
-    /// On whose word a change of theirs is made.
+    /// On whose authority its changes are made.
     ///
     /// # Errors
-    /// [`Error::ScopeInsufficient`] or [`Error::RoleInsufficient`] when they may change nothing.
+    /// [`Error::ScopeInsufficient`] or [`Error::RoleInsufficient`] if it may change nothing.
     fn author(&self) -> Result<Author, Error>;
 }
 
-/// On whose word something is changed.
+/// On whose authority something is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Author {
     /// The catalog.
     pub catalog: Catalog,
-    /// What has to hold still when the change is made.
+    /// What must still hold when the change is made.
     pub right: Right,
 }
 
@@ -39,14 +39,14 @@ pub enum Right {
     Member(UserId, BrowserSessionId),
 }
 
-/// A member of a team, in a browser, at one of its catalogs.
+/// A team member in a browser, working on one of the team's catalogs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CatalogMember {
     /// The catalog.
     pub catalog: Catalog,
-    /// What the member is in the team.
+    /// The member's role in the team.
     pub role: Role,
-    /// Who it is.
+    /// The user.
     pub user_id: UserId,
     /// The browser session.
     pub session_id: BrowserSessionId,

@@ -1,19 +1,19 @@
-//! Authorization requests: an app sends a browser here, to have a user signed in (RFC 6749, 4.1.1, with RFC 7636, 8252 and
-//! 9207; docs/decisions.md, A1 to A12).
+//! Authorization requests: an app sends a browser here to have a user signed in (RFC 6749, 4.1.1, with RFC 7636, 8252
+//! and 9207; docs/decisions.md, A1 to A12).
 //!
-//! 1. The parameters are read from the query. A parameter without a value was not sent (RFC 6749, 3.1), and those that are
-//!    not known are ignored, however often they come.
-//! 2. Who asks and where the answer goes has to be certain: `client_id` and `redirect_uri`, each once, of a client that
-//!    there is and a URI that it has registered. Otherwise whoever is at the browser is told, and nothing is sent anywhere:
-//!    the URI may be an attacker's.
-//! 3. Whatever else is wrong is told to the app (RFC 6749, 4.1.2.1), with its `state`, unless that is what is wrong.
-//! 4. A parameter that is repeated is a mistake, and so are a `state` or a whole request that are too long to be carried
-//!    through a sign-in.
+//! 1. The parameters are read from the query. A parameter without a value counts as not sent (RFC 6749, 3.1), and
+//!    unknown ones are ignored, however often they come.
+//! 2. The client and the destination of the answer must be certain: `client_id` and `redirect_uri`, each once, name a
+//!    client that exists and a URI that it has registered. Otherwise the error is shown in the browser, and nothing is
+//!    sent anywhere: the URI may be an attacker's.
+//! 3. Any other error is reported to the app (RFC 6749, 4.1.2.1), with its `state`, unless that is what is wrong.
+//! 4. A repeated parameter is an error, and so is a `state` or a whole request too long to be carried through a
+//!    sign-in.
 //! 5. `response_type` is `code`.
 //! 6. There is a code challenge, and its method is S256 (RFC 7636, 4.4.1).
-//! 7. What is left is carried on in a form of our own: the same request with nothing in it but what was understood.
-//! 8. An answer is appended to the redirect URI, which keeps the query that it has (RFC 6749, 3.1.2); it has no fragment.
-//!    It says who answers (`iss`), so that a client of several servers is not led to mix them up.
+//! 7. The result is carried through the sign-in in a form of our own: the same request, with only what was understood.
+//! 8. An answer is appended to the redirect URI, which keeps its own query (RFC 6749, 3.1.2); it has no fragment. It
+//!    names its issuer (`iss`), so that a client of several servers cannot be made to mix them up.
 
 use form_urlencoded::Serializer;
 
@@ -24,19 +24,19 @@ use super::oauth_client::{
     ClientId, OauthClient, is_redirect_uri, is_registered, loopback_authority, parse_id,
 };
 
-/// As many parameters are read.
+/// How many parameters are read.
 const PARAMETERS: usize = 100;
 
-/// As long a `state` comes back as it was sent; what apps send has some 40 characters.
+/// The longest `state` that is sent back to the app; what apps send has about 40 characters.
 const STATE_LENGTH: usize = 2_048;
-/// As long a request is in the form of step 7 at most: it goes through the sign-in page as a part of an address.
+/// The longest request in the form of step 7: it goes through the sign-in page as part of a URL.
 const LENGTH: usize = 7_000;
 /// The longest hint that could be the email of a user.
 const HINT_LENGTH: usize = 254;
-/// A parameter of our own: the session in which it was asked to sign in anew, so that it is not asked again after that.
+/// A parameter of our own: the session whose user was asked to sign in again, so that they are not asked a second time.
 const ASKED_IN: &str = "asked_in_session";
 
-/// What a request says, not judged yet: step 1.
+/// The parameters of a request, not judged yet: step 1.
 #[derive(Clone, Debug, Default)]
 pub struct AuthorizationParameters {
     client_id: Sent,
@@ -59,18 +59,18 @@ enum Sent {
     Repeated,
 }
 
-/// What becomes of a request.
+/// What to do with a request.
 #[derive(Clone, Debug)]
 pub enum Ruling {
-    /// Whoever is at the browser is told this; the app is not.
+    /// Show this in the browser; the app learns nothing.
     Stop(&'static str),
-    /// The app is told.
+    /// Report the error to the app.
     Refuse(Refusal),
-    /// The user is asked.
+    /// Ask the user.
     Ask(Box<AuthorizationRequest>, OauthClient),
 }
 
-/// A request that the app has got wrong, or that the user has refused.
+/// A request that the app got wrong or the user refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     to: ReturnAddress,
@@ -78,19 +78,19 @@ pub struct Refusal {
     description: &'static str,
 }
 
-/// Where an answer to an app goes, and what the app knows it by.
+/// Where an answer to an app goes, and the `state` by which the app recognises it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ReturnAddress {
     redirect_uri: String,
     state: Option<String>,
 }
 
-/// A request that is right.
+/// A valid request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorizationRequest {
     /// The app.
     pub client_id: ClientId,
-    /// What the verifier of the exchange must answer.
+    /// The challenge that the verifier of the exchange must answer.
     pub challenge: CodeChallenge,
     /// The email that the app expects, if it expects one.
     pub login_hint: Option<String>,
@@ -101,7 +101,7 @@ pub struct AuthorizationRequest {
     asked_in: Option<BrowserSessionId>,
 }
 
-/// Where the user goes with the code, for the user.
+/// Where the code takes the user, as shown to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination<'a> {
     /// A web site, by its host.
@@ -113,7 +113,7 @@ pub enum Destination<'a> {
 }
 
 impl AuthorizationParameters {
-    /// Step 1, of the first hundred parameters.
+    /// Reads the first hundred parameters: step 1.
     pub fn parse(query: &str) -> AuthorizationParameters {
         let mut read = AuthorizationParameters::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()).take(PARAMETERS) {
@@ -139,10 +139,10 @@ impl AuthorizationParameters {
         read
     }
 
-    /// Who asks, as far as the request alone tells: the beginning of step 2.
+    /// The client that asks, as far as the request alone tells: the start of step 2.
     ///
     /// # Errors
-    /// What whoever is at the browser is told.
+    /// The message to show in the browser.
     pub fn client_id(&self) -> Result<ClientId, &'static str> {
         let Sent::Once(id) = &self.client_id else {
             return Err("The app has to say once who it is (client_id).");
@@ -150,7 +150,7 @@ impl AuthorizationParameters {
         parse_id(id).map_err(|_| UNKNOWN_CLIENT)
     }
 
-    /// Steps 2 to 6; `client` is the one of [`client_id`](AuthorizationParameters::client_id).
+    /// Steps 2 to 6; `client` is the one with this [`client_id`](AuthorizationParameters::client_id).
     pub fn rule(self, client: Option<OauthClient>) -> Ruling {
         let Some(client) = client else {
             return Ruling::Stop(UNKNOWN_CLIENT);
@@ -261,7 +261,7 @@ impl AuthorizationRequest {
             return Destination::App(scheme);
         }
         let authority = rest.trim_start_matches('/').split(['/', '?']).next();
-        // A backslash ends the host for a browser.
+        // Browsers end the host at a backslash.
         let authority = authority.and_then(|it| it.split('\\').next());
         let host = authority.and_then(|it| it.rsplit('@').next());
         Destination::Site(host.unwrap_or_default())
@@ -290,29 +290,29 @@ impl AuthorizationRequest {
         query.finish()
     }
 
-    /// Whether whoever is signed in there has to sign in again first (`prompt=login`). A sign-in begins a session, so it is
-    /// done once the session is another than the one in which it was asked for.
+    /// Whether the user of this session must sign in again first (`prompt=login`). A sign-in starts a session, so it is
+    /// done once the session is not the one in which it was asked for.
     pub fn asks_to_sign_in(&self, session: &BrowserSession) -> bool {
         self.signs_in_anew && self.asked_in.is_none_or(|it| it == session.id)
     }
 
-    /// Whether the app wants whoever comes to sign in anew, and they have not done it yet.
+    /// Whether the app wants the user to sign in again, and they have not done so yet.
     pub fn signs_in_anew(&self) -> bool {
         self.signs_in_anew
     }
 
-    /// The same request, when it is asked in this session to sign in anew.
+    /// The same request, once the user of this session is asked to sign in again.
     #[must_use]
     pub fn asked_in(self, session: Option<&BrowserSession>) -> AuthorizationRequest {
         AuthorizationRequest {
-            // Where nobody is signed in, whoever comes back has just signed in.
+            // If no user is signed in now, the one who comes back has just signed in.
             signs_in_anew: self.signs_in_anew && session.is_some(),
             asked_in: session.map(|it| it.id).filter(|_| self.signs_in_anew),
             ..self
         }
     }
 
-    /// The address of the app's that has this code; `iss` is the origin of this server.
+    /// The redirect URI with this code; `iss` is the origin of this server.
     pub fn approved(&self, code: &str, iss: &str) -> String {
         self.to.with(&[("code", code)], iss)
     }
@@ -328,7 +328,7 @@ impl AuthorizationRequest {
 }
 
 impl Refusal {
-    /// The address of the app's that says so; `iss` is the origin of this server.
+    /// The redirect URI with this error; `iss` is the origin of this server.
     pub fn location(&self, iss: &str) -> String {
         let told = [
             ("error", self.error),
@@ -346,7 +346,7 @@ impl ReturnAddress {
     }
 }
 
-/// Step 8. Spaces are `%20`, which is right for readers of forms and for readers of URIs.
+/// Step 8. Spaces become `%20`, which parsers of forms and parsers of URIs both accept.
 pub fn redirection<'a>(
     redirect_uri: &str,
     parameters: impl IntoIterator<Item = (&'a str, &'a str)>,

@@ -1,6 +1,6 @@
-//! Browser sessions: somebody who is signed in to the pages (docs/decisions.md, V1 to V5).
+//! Browser sessions: users who are signed in to the pages (docs/decisions.md, V1 to V5).
 //!
-//! A cookie has 256 random bits, and the database their SHA-256. A session that is over is deleted; what it did is in the
+//! A cookie has 256 random bits; the database has their SHA-256. A session that is over is deleted; what it did is in the
 //! audit.
 
 use std::time::Duration;
@@ -13,29 +13,29 @@ use super::user::User;
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// For how long a session lasts without use.
+/// How long a session lasts without use.
 pub const IDLE: Duration = DAY.saturating_mul(14);
 
-/// For how long it lasts at most.
+/// How long it lasts at most.
 pub const LIFETIME: Duration = DAY.saturating_mul(90);
 
-/// A session that begins later than this from now was begun by a clock that was wrong, and would last for years. What clocks of
-/// replicas are apart, and one that is put right a little, is less.
+/// How far in the future a session may start. One that starts later was made by a wrong clock, and would last for years.
+/// Differences between replicas' clocks, and small corrections of a clock, are smaller than this.
 const AHEAD: Duration = DAY;
 
-/// For how long a user who has proven who they are may do what asks for that.
+/// How long after proving who they are a user may do what requires that.
 const FRESH: Duration = Duration::from_mins(15);
 
-/// A browser in which somebody is signed in.
+/// A browser in which a user is signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrowserSession {
-    /// Identifies it; no secret.
+    /// Identifies it; not a secret.
     pub id: BrowserSessionId,
     /// Who is signed in.
     pub user_id: UserId,
     /// What the browser calls itself.
     pub user_agent: Option<String>,
-    /// When it began.
+    /// When it started.
     pub created_at: Timestamp,
     /// When the user last proved who they are, in this browser.
     pub signed_in_at: Timestamp,
@@ -57,15 +57,15 @@ impl BrowserSession {
         }
     }
 
-    /// Takes a proof of who the user is that was given elsewhere, before this session began; if it is not known when, not lately.
+    /// Takes over a proof of who the user is, given elsewhere before this session started; one of unknown time is not fresh.
     pub(crate) fn prove_at(&mut self, at: Option<Timestamp>) {
         let long_ago = self.created_at.before(FRESH);
         self.signed_in_at = at.map_or(long_ago, |at| at.min(self.created_at));
     }
 
-    /// Whether the user has proven who they are so lately that they need not do it again.
+    /// Whether the user has proven who they are recently enough that they need not do it again.
     pub fn is_fresh(&self, now: Timestamp) -> bool {
-        // A proof of times to come is one of a clock that was wrong.
+        // A proof from further in the future was made by a wrong clock.
         now < self.signed_in_at.after(FRESH) && self.signed_in_at <= now.after(FRESH)
     }
 
@@ -79,17 +79,17 @@ impl BrowserSession {
     }
 }
 
-/// Somebody in a browser, as a request finds them.
+/// A user in a browser, as found for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InBrowser {
     /// The session.
     pub session: BrowserSession,
-    /// Whose it is.
+    /// The user it belongs to.
     pub user: User,
 }
 
 impl InBrowser {
-    /// On whose behalf something is done that a request asks for, which comes from there.
+    /// On whose behalf a request that comes from `visitor` does something.
     pub fn person(&self, visitor: Visitor) -> Person {
         Person {
             user_id: self.user.id,
@@ -133,7 +133,7 @@ mod tests {
         session(AHEAD, AHEAD).require_alive(now).unwrap();
         let years = AHEAD * 3650;
         session(years, years).require_alive(now).unwrap_err();
-        // What a clock ahead has only used goes on: it ends with its ninety days.
+        // A session that a clock ahead has merely used goes on: it ends with its ninety days.
         session(Duration::ZERO, years).require_alive(now).unwrap();
         assert!(session(FRESH, FRESH).is_fresh(now));
         assert!(!session(AHEAD, AHEAD).is_fresh(now));
@@ -159,7 +159,7 @@ mod tests {
         assert!(!proven(None).is_fresh(now));
         assert!(!proven(Some(at(Duration::ZERO))).is_fresh(now));
         assert!(proven(Some(at(Duration::from_secs(1)))).is_fresh(now));
-        // One of times to come is as good as one of now.
+        // A proof from the future counts as one given now.
         assert_eq!(proven(Some(now.after(FRESH))).signed_in_at, now);
     }
 }

@@ -4,7 +4,7 @@ use super::id::TeamId;
 use super::string_enum::string_enum;
 
 string_enum! {
-    /// Which of its two catalogs a team works on; each key has one, and sees nothing of the other.
+    /// Which of a team's two catalogs is worked on; each key has one, and sees nothing of the other.
     Mode {
         /// Real products.
         Live = "live",

@@ -1,4 +1,4 @@
-//! CSV files that spreadsheets read: lines end with CRLF and cells are quoted as RFC 4180 has it, and no cell is one that a
+//! CSV files for spreadsheets: lines end with CRLF, cells are quoted according to RFC 4180, and no cell is one that a
 //! spreadsheet takes for a formula (docs/decisions.md, W26).
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use csv::{QuoteStyle, Terminator, WriterBuilder};
 pub struct Writer<W: Write>(csv::Writer<W>);
 
 impl<W: Write> Writer<W> {
-    /// A file without lines, or behind those that it has.
+    /// Starts a file without lines, or continues one that has some.
     pub fn new(file: W) -> Writer<W> {
         let csv = WriterBuilder::new()
             .terminator(Terminator::CRLF)
@@ -22,7 +22,7 @@ impl<W: Write> Writer<W> {
     /// Writes a line of these cells.
     ///
     /// # Errors
-    /// What the file says.
+    /// I/O errors of the file.
     pub fn line<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) -> io::Result<()> {
         for cell in cells {
             self.0.write_field(guarded(cell.as_ref()).as_bytes())?;
@@ -30,29 +30,29 @@ impl<W: Write> Writer<W> {
         Ok(self.0.write_record(None::<&[u8]>)?)
     }
 
-    /// What all was written to.
+    /// Returns the file that was written to.
     ///
     /// # Errors
-    /// What the file says.
+    /// I/O errors of the file.
     pub fn into_inner(self) -> io::Result<W> {
         self.0.into_inner().map_err(|error| error.into_error())
     }
 
-    /// Writes what is still to be written.
+    /// Writes what is still buffered.
     ///
     /// # Errors
-    /// What the file says.
+    /// I/O errors of the file.
     pub fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
 }
 
-/// How a cell begins that a spreadsheet takes for a formula, or that looks as if it were guarded from that.
+/// How a cell starts that a spreadsheet takes for a formula, or that looks as if it were guarded already.
 const GUARDED: [char; 12] = [
     '=', '+', '-', '@', '\'', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
 ];
 
-/// The text of a cell, as no spreadsheet takes it for a formula.
+/// Guards the text of a cell, so that no spreadsheet takes it for a formula.
 pub(crate) fn guarded(text: &str) -> Cow<'_, str> {
     match text.starts_with(GUARDED) {
         true => format!("'{text}").into(),
@@ -60,7 +60,7 @@ pub(crate) fn guarded(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text that `guarded` was given. A `'` that guards nothing is part of it: somebody typed it.
+/// Returns the text that `guarded` was given. A `'` that guards nothing is part of the text: it was typed.
 pub fn unguarded(cell: &str) -> &str {
     let text = cell.strip_prefix('\'');
     text.filter(|text| text.starts_with(GUARDED))
@@ -105,7 +105,7 @@ mod tests {
         let mut writer = Writer::new(&mut file);
         writer.line(["a"]).unwrap();
         writer.flush().unwrap();
-        // As when the process ends here.
+        // As if the process ended here.
         std::mem::forget(writer);
         assert_eq!(file, b"a\r\n");
     }

@@ -1,10 +1,9 @@
-//! Cursors: where the next page of a list begins, as a text that only this service can make.
+//! Cursors: where the next page of a list starts, as a text that only this service can make.
 //!
 //! 1. A cursor is the id of the last item of a page and an HMAC-SHA256, in base64url: 64 characters.
-//! 2. The HMAC covers the list that the page belongs to (team, mode, status), so a cursor is worth
-//!    nothing in another list, and no list is ever entered at a place that the service did not choose.
-//! 3. Its key lies in the database: a cursor outlives a restart, and any process on the same database
-//!    takes it.
+//! 2. The HMAC covers the list that the page belongs to (team, mode, status), so a cursor is useless in another list,
+//!    and no list can be entered at a place that the service did not choose.
+//! 3. Its key is in the database: a cursor outlives a restart, and any process on the same database accepts it.
 //!
 //! A cursor names an id and not a row number. Products created meanwhile come before the first page,
 //! archived ones drop out, and neither moves the others.
@@ -40,7 +39,7 @@ impl Cursors {
         URL_SAFE_NO_PAD.encode([last.as_bytes(), tag.as_ref()].concat())
     }
 
-    /// The product after which the page of this cursor begins.
+    /// The product after which the page of this cursor starts.
     ///
     /// # Errors
     /// [`Error::InvalidCursor`] unless [`Cursors::write`] made the text for the same list.

@@ -1,9 +1,9 @@
-//! The device cookie: by it, a browser that has signed in to an account before counts by itself there, so that nobody can
-//! keep the user out by typing wrong passwords elsewhere (docs/decisions.md, P32).
+//! The device cookie: gives a browser that has signed in to an account before its own count of wrong passwords there,
+//! so that nobody can keep the user out by typing wrong passwords elsewhere (docs/decisions.md, P32).
 //!
-//! It is 16 random bytes and their HMAC-SHA-256 with the user's id and the hash of the password, in base64url. It opens
-//! nothing, and the database does not have it. Another password makes it worthless: whoever knew the one before might have
-//! kept a thousand.
+//! It is 16 random bytes and their HMAC-SHA-256 with the user's id and the password hash, in base64url. It grants no
+//! access, and the database does not have it. Changing the password makes it worthless: someone who knew the old one
+//! might have collected a thousand cookies.
 
 use aws_lc_rs::hmac::{HMAC_SHA256, Key, sign, verify};
 use base64::Engine;
@@ -15,7 +15,7 @@ use super::secret::{Digest, Secret, random};
 
 const NONCE: usize = 16;
 
-/// The key of device cookies.
+/// Issues and checks device cookies.
 #[derive(Debug)]
 pub(crate) struct DeviceCookies(Key);
 
@@ -24,14 +24,14 @@ impl DeviceCookies {
         DeviceCookies(Key::new(HMAC_SHA256, &key))
     }
 
-    /// A new one for a browser in which this user has signed in.
+    /// Makes a cookie for a browser in which this user has signed in.
     pub(crate) fn issue(&self, user_id: UserId, hash: &Secret) -> Secret {
         let nonce = random::<NONCE>();
         let tag = sign(&self.0, &message(&nonce, user_id, hash));
         Secret::from_text(URL_SAFE_NO_PAD.encode([&nonce, tag.as_ref()].concat()))
     }
 
-    /// The browser, if the cookie is one of this user's.
+    /// The browser as a source, if the cookie is one of this user's.
     pub(crate) fn source(&self, cookie: &Secret, user_id: UserId, hash: &Secret) -> Option<Source> {
         let bytes = URL_SAFE_NO_PAD.decode(cookie.reveal()).ok()?;
         let (nonce, tag) = bytes.split_first_chunk::<NONCE>()?;
@@ -41,7 +41,7 @@ impl DeviceCookies {
 }
 
 fn message(nonce: &[u8; NONCE], user_id: UserId, hash: &Secret) -> Vec<u8> {
-    // The first two have one length each, so no two messages are the same.
+    // The first two have a fixed length, so no two different inputs give the same message.
     [
         &nonce[..],
         &user_id.as_bytes()[..],

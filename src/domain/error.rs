@@ -1,7 +1,7 @@
 //! What can go wrong, in the service's own terms; nothing here knows HTTP or SQL.
 //!
 //! Which one to use:
-//! - A caller who may not: [`Error::InvalidToken`] (who are you?), [`Error::ScopeInsufficient`] and
+//! - The caller may not do this: [`Error::InvalidToken`] (who are you?), [`Error::ScopeInsufficient`] and
 //!   [`Error::NotAMember`] (you may not).
 //! - Something that the published interface names: its own variant, one for each code of
 //!   docs/decisions.md, "Errors".
@@ -10,9 +10,8 @@
 //! - The store did not answer in time, or cannot now: [`Error::Unavailable`]. Trying again may help.
 //! - A bug, or a broken database: [`Error::Internal`]. Trying again will not help.
 //!
-//! `src/http/error.rs` turns each into an answer. `Display` is for people at a terminal and for tests;
-//! what it says of `Unavailable` and `Internal` never includes the cause, which is for the log alone:
-//! [`Error::cause`].
+//! `src/http/error.rs` turns each into an answer. `Display` is for people at a terminal and for tests; its text for
+//! `Unavailable` and `Internal` never includes the cause, which is only for the log: [`Error::cause`].
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -21,7 +20,7 @@ use super::id::SessionId;
 use super::time::Timestamp;
 use crate::causes;
 
-/// The one error of the layers `app` and `store`.
+/// The error type of the layers `app` and `store`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The credential is missing, malformed, unknown, expired or revoked (`invalid_token`).
@@ -30,10 +29,10 @@ pub enum Error {
     /// A write with a key that may only read (`scope_insufficient`).
     #[error("the API key may only read")]
     ScopeInsufficient,
-    /// The user is no member of the team, or there is no such team (`not_a_member`).
+    /// The user is not a member of the team, or there is no such team (`not_a_member`).
     #[error("the user is not a member of the team")]
     NotAMember,
-    /// The user is in the team, but not as somebody who may do this.
+    /// The user is in the team, but their role does not allow this.
     #[error("the user's role in the team does not allow this")]
     RoleInsufficient,
 
@@ -53,7 +52,7 @@ pub enum Error {
     #[error("the cursor does not belong to this list")]
     InvalidCursor,
 
-    /// The product has changed since it was shown to whoever changes it.
+    /// The product has changed since it was shown to the user who changes it.
     #[error("the product has changed since it was shown")]
     ProductChanged,
     /// The catalog has changed since an import was planned.
@@ -70,8 +69,8 @@ pub enum Error {
     /// The code or refresh token is unknown, expired, or not this client's; RFC 6749, 5.2.
     #[error("the code or refresh token is not valid")]
     InvalidGrant,
-    /// A code or refresh token that was used before came again: two parties hold it, so its session was
-    /// ended (`invalid_grant`). Worth a line in the log.
+    /// A used code or refresh token was presented again: two parties hold it, so its session was ended
+    /// (`invalid_grant`). Worth a line in the log.
     #[error("the code or refresh token was used before; its session {0} was ended")]
     GrantReused(SessionId),
     /// There is no such client; RFC 6749, 5.2.
@@ -95,22 +94,22 @@ pub enum Error {
     #[error("{0}")]
     Refused(String),
 
-    /// What somebody typed into a field is refused; the text goes behind the name of the field.
+    /// The text typed into a field is refused; the message follows the field's name.
     #[error("{}", .0)]
     Invalid(Complaint),
-    /// The email and the password do not belong together, or nobody has that email.
+    /// The password does not match the email, or no user has that email.
     #[error("the email or the password is wrong")]
     WrongPassword,
-    /// A passkey is not known here, or what it has signed does not hold; nobody is told which.
+    /// A passkey is not known here, or its signature is not valid; the answer does not say which.
     #[error("the passkey is not accepted here, or the page was too old")]
     PasskeyRefused,
     /// There were too many wrong passwords; the account can be tried again at that time.
     #[error("there were too many wrong passwords; try again later")]
     TooManyWrongPasswords(Timestamp),
-    /// The user is deactivated: said to the operator, and to whoever has proven to be that user.
+    /// The user is deactivated: reported to the operator, and to callers who have proven to be that user.
     #[error("the user is deactivated; `invoicing user activate` gives the account back")]
     Deactivated,
-    /// A link that is good once was used, has been replaced, or is too old.
+    /// A one-time link was used, has been replaced, or is too old.
     #[error("the link is not valid any more")]
     LinkNotValid,
 
@@ -133,12 +132,12 @@ pub enum Error {
     Internal(Cause),
 }
 
-/// What is wrong with what somebody typed.
+/// What is wrong with a text that was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// The field, as the form names it.
     pub field: &'static str,
-    /// What is wrong and what to do, as the rest of a sentence that begins with the field: "is too short".
+    /// What is wrong and what to do, as the rest of a sentence that starts with the field: "is too short".
     pub message: String,
 }
 
@@ -148,7 +147,7 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// What made a request fail for reasons that are not the caller's; for the log, never for an answer.
+/// Why a request failed for reasons that are not the caller's; for the log, never for an answer.
 pub type Cause = Box<dyn StdError + Send + Sync>;
 
 impl Error {
@@ -157,7 +156,7 @@ impl Error {
         Error::Unavailable(cause.into())
     }
 
-    /// What was typed into `field` is refused, for what the rest of the sentence says.
+    /// The text typed into `field` is refused; `message` is the rest of the sentence.
     pub(crate) fn invalid(field: &'static str, message: impl Into<String>) -> Error {
         let message = message.into();
         Error::Invalid(Complaint { field, message })
@@ -168,14 +167,14 @@ impl Error {
         Error::Internal(cause.into())
     }
 
-    /// What is behind this, in one line, for the log: all that caused an `Unavailable` or `Internal`, and the error itself if it is
-    /// something that a caller did.
+    /// What is behind this, in one line, for the log: all causes of an `Unavailable` or `Internal`, or the error itself
+    /// if a caller caused it.
     pub fn causes(&self) -> String {
         self.cause()
             .map_or_else(|| self.to_string(), |it| causes::causes(it))
     }
 
-    /// The error, and in the same line what is behind it: for the operator.
+    /// The error and its causes in one line, for the operator.
     pub fn with_causes(&self) -> String {
         match self.cause() {
             Some(cause) => format!("{self}: {}", causes::causes(cause)),
@@ -183,7 +182,7 @@ impl Error {
         }
     }
 
-    /// What made a request fail for reasons that are not the caller's, if that is what happened.
+    /// Why a request failed, if for reasons that are not the caller's.
     pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         match self {
             Error::Unavailable(cause) | Error::Internal(cause) => Some(cause.as_ref()),

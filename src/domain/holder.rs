@@ -1,4 +1,4 @@
-//! For whom the service holds something that others would like to have, too: memory, a permit, a connection.
+//! Holders: on whose behalf the service holds something that others want too (memory, a permit, a connection).
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use super::audit::Actor;
 use super::catalog::Catalog;
 use super::id::{TeamId, UserId};
 
-/// For whom something is held.
+/// On whose behalf something is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Holder {
     /// All keys of a team.
@@ -17,30 +17,31 @@ pub enum Holder {
     User(Uuid),
     /// Callers from a network who have no credential.
     Address(IpAddr),
-    /// All whose codes and refresh tokens are looked up: who they are is known afterwards.
+    /// All callers whose codes and refresh tokens are being looked up: only the result tells who they are.
     Exchanges,
-    /// All whose credentials are looked up, and were not found good in the last minutes.
+    /// All callers whose credentials are being looked up and were not found valid in the last minutes.
     Strangers,
-    /// All who are about to sign in: who they are is known afterwards.
+    /// All callers who are about to sign in: who they are is known only afterwards.
     SignIns,
-    /// All who follow a link of a letter.
+    /// All callers who follow a link from a letter.
     Links,
-    /// All whose passwords are about to be compared. Each has a place for that meanwhile, so there are a few at most.
+    /// All callers whose passwords are about to be compared. Each holds a place for hashing meanwhile, so there are
+    /// only a few.
     Attempts,
-    /// Several whose changes share a transaction.
+    /// Several callers whose changes share a transaction.
     Groups,
-    /// Several whose lookups are made together.
+    /// Several callers whose lookups are made together.
     Lookups,
-    /// Several whose credentials are looked up together.
+    /// Several callers whose credentials are looked up together.
     Credentials,
-    /// The service itself: what runs beside the requests, and commands.
+    /// The service itself: background work, and commands.
     Service,
 }
 
 impl Holder {
-    /// How much of `whole` this one may have at once, at least 1. Nobody may have all of it, so that others go on
-    /// whatever it does, such as to wait for locks of its own; and strangers, whom nobody counts, may have less. An address
-    /// has its share of what [all of them](Holder::share_of_addresses) may have.
+    /// How much of `whole` this holder may have at once, at least 1. No holder may have all of it, so that others make
+    /// progress whatever it does, such as wait for locks of its own. Strangers, who are not counted one by one, may
+    /// have less. An address gets its share of what [all of them](Holder::share_of_addresses) may have.
     pub fn share(self, whole: usize) -> usize {
         let (whole, quarters) = match self {
             Holder::Strangers => (whole, 1),
@@ -50,19 +51,19 @@ impl Holder {
         (whole * quarters / 4).max(1)
     }
 
-    /// How much of `whole` all addresses together may have at once, at least 1: like [`Strangers`](Holder::Strangers), since
-    /// whoever has one address may have a thousand.
+    /// How much of `whole` all addresses together may have at once, at least 1: as much as
+    /// [`Strangers`](Holder::Strangers), since a caller who has one address may have a thousand.
     pub fn share_of_addresses(whole: usize) -> usize {
         (whole / 4).max(1)
     }
 
-    /// Whether it is somebody whom a credential has proven, or the service itself.
+    /// Whether a credential has proven who it is, or it is the service itself.
     pub fn is_known(self) -> bool {
         !matches!(self, Holder::Address(_) | Holder::Strangers)
     }
 
-    /// Whether it stands for several who are served together, or is the service itself. Those of whom nobody knows anything are
-    /// one, however many they are.
+    /// Whether it stands for several callers who are served together, or is the service itself. Callers about whom
+    /// nothing is known count as one, however many they are.
     pub fn is_several(self) -> bool {
         matches!(
             self,
@@ -75,15 +76,15 @@ impl Holder {
         )
     }
 
-    /// Whether it is an address, of which one person may have many.
+    /// Whether it is an address; one person may have many of them.
     pub fn is_address(self) -> bool {
         matches!(self, Holder::Address(_))
     }
 }
 
 impl Holder {
-    /// For whom a change to a team is made. It waits for the lock of the team, as all other changes to it do, so it is the team
-    /// that holds what is held meanwhile, and not each of those who work on it.
+    /// The holder for a change to a team. The change waits for the team's lock, as all other changes to that team do,
+    /// so what it holds meanwhile is held by the team, and not by each user who works on it.
     pub fn in_team(by: &Actor, team_id: TeamId) -> Holder {
         match by {
             Actor::Operator => Holder::Service,

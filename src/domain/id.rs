@@ -1,8 +1,8 @@
-//! Identifiers: one type for each noun, so that a team's id cannot be passed where a product's is due.
+//! Identifiers: one type per noun, so that a team's id cannot be passed where a product's is expected.
 //!
-//! Every id is a UUIDv7 (RFC 9562, 5.7): 48 bits of milliseconds, then 74 bits of chance. Lists are
-//! ordered by id, newest first, so [`IdSource`] promises more than the RFC asks: the ids that one
-//! process makes increase strictly, within one millisecond and when the clock steps back, too.
+//! Every id is a UUIDv7 (RFC 9562, 5.7): 48 bits of milliseconds, then 74 random bits. Lists are ordered by id, newest
+//! first, so [`IdSource`] promises more than the RFC requires: the ids made by one process increase strictly, even
+//! within a millisecond and when the clock steps back.
 
 use std::fmt;
 use std::str::FromStr;
@@ -64,25 +64,25 @@ macro_rules! ids {
 ids! {
     /// Identifies a team.
     TeamId
-    /// Identifies an API key; it is not the key, and no secret.
+    /// Identifies an API key; it is not the key, and not a secret.
     ApiKeyId
     /// Identifies a product.
     ProductId
-    /// Identifies a plan of an import that is kept.
+    /// Identifies an import plan that is kept.
     ProductImportId
     /// Identifies a user, the person behind a mobile session.
     UserId
-    /// Identifies a mobile session: what one code exchange began and every refresh continues.
+    /// Identifies a mobile session: what one code exchange started and every refresh continues.
     SessionId
-    /// Identifies a browser in which somebody is signed in; it is not the cookie, and no secret.
+    /// Identifies a browser in which a user is signed in; it is not the cookie, and not a secret.
     BrowserSessionId
-    /// Identifies an event of the audit.
+    /// Identifies an audit event.
     AuditEventId
-    /// Identifies an invitation; it is not its link, and no secret.
+    /// Identifies an invitation; it is not its link, and not a secret.
     InvitationId
-    /// Identifies an identity at an OpenID provider, here; it is not its subject.
+    /// Identifies, within this service, an identity at an OpenID provider; it is not its subject.
     IdentityId
-    /// Identifies a passkey; it is not what its authenticator calls it.
+    /// Identifies a passkey; it is not the authenticator's id for it.
     PasskeyId
     /// Identifies a folder.
     FolderId
@@ -92,7 +92,7 @@ ids! {
     ShareLinkId
 }
 
-/// A text that is no id.
+/// A text that is not an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write an id as a command prints it, such as 0190f3a2-7b64-7c1e-9d5a-3f0c8e2b1a47")]
 pub struct NotAnId;
@@ -102,34 +102,34 @@ const CHANCE_BITS: u32 = 74;
 
 /// Makes the ids of this process.
 ///
-/// The 122 bits that a UUIDv7 leaves free are one counter. A new millisecond starts it at the time and
-/// a random rest; within a millisecond, and while the clock is behind what was already handed out, it
-/// takes a random step forward (RFC 9562, 6.2, method 2). A carry out of the random bits moves the time
-/// part on, which the RFC allows and which keeps the order.
+/// The 122 bits that a UUIDv7 leaves free form one counter. In a new millisecond it starts at the time, followed by
+/// random bits; within a millisecond, and while the clock is behind an id already handed out, it advances by a random
+/// step (RFC 9562, 6.2, method 2). A carry out of the random bits advances the time part, which the RFC allows and
+/// which keeps the order.
 #[derive(Debug, Default)]
 pub struct IdSource {
     last: Mutex<u128>,
 }
 
 impl IdSource {
-    /// The next id: greater than every id that this source gave before.
+    /// Returns the next id, greater than every id that this source has returned before.
     pub fn next<Id: From<Uuid>>(&self, now: Timestamp) -> Id {
         let chance = u128::from_be_bytes(random()) >> (128 - CHANCE_BITS);
         let millis = millis(now);
 
-        // The state is one number, whole after every statement, so a poisoned lock holds a good one.
+        // The state is one number, valid after every statement, so a poisoned lock still holds a valid one.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last = if millis > *last >> CHANCE_BITS {
             millis << CHANCE_BITS | chance
         } else {
-            // 32 bits of step: not guessable by counting, and 2^42 steps fit in a millisecond.
+            // A step has 32 bits: ids cannot be guessed by counting, and 2^42 steps fit in a millisecond.
             *last + 1 + (chance & u128::from(u32::MAX))
         };
         Id::from(uuid_v7(*last))
     }
 }
 
-/// No id that is made at `time` or later is before this one: where a list by id ends that goes back to a time.
+/// Returns a lower bound for the ids made at `time` or later: where a list by id that goes back to `time` ends.
 pub fn first_at<Id: From<Uuid>>(time: Timestamp) -> Id {
     Id::from(uuid_v7(millis(time) << CHANCE_BITS))
 }

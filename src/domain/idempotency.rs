@@ -1,14 +1,13 @@
 //! Idempotency: a request that is sent twice is executed once.
 //!
-//! 1. A caller names a request with a key. The key is known to the team and mode, not to one API key:
-//!    integrations of a team share it.
-//! 2. The first request of a key that succeeds leaves a [`Record`]: a digest of what was asked for and
-//!    the answer. It is written in the transaction of the change, so neither exists without the other.
-//!    A failure leaves nothing: the same request may be tried again.
-//! 3. While the record lasts, [`LIFETIME`] from its first use, the same request gets the same answer,
-//!    whatever has become of the product since; another request under the same key is refused.
-//! 4. Two at once: the store takes changes of one key one after the other, so the second finds the
-//!    record of the first.
+//! 1. A caller names a request with a key. The key belongs to the team and mode, not to one API key: a team's integrations
+//!    share it.
+//! 2. The first request with a key that succeeds leaves a [`Record`]: a digest of what was asked for, and the answer. It is
+//!    written in the transaction of the change, so neither exists without the other. A failure leaves nothing: the same
+//!    request may be tried again.
+//! 3. While the record lasts, [`LIFETIME`] from its first use, the same request gets the same answer, whatever has happened
+//!    to the product since; another request under the same key is refused.
+//! 4. Of two at once, the second finds the record of the first: the store makes the changes of one key one after the other.
 //!
 //! A request is the same when its method, its path and its body as a JSON value are the same: spacing,
 //! the order of members and the way a number or a string is written do not count.
@@ -21,21 +20,21 @@ use super::Error;
 use super::secret::Digest;
 use super::time::Timestamp;
 
-/// How long the first answer of a key is given again.
+/// How long the first answer to a key is given again.
 pub const LIFETIME: Duration = Duration::from_hours(24);
 
-/// What lies further ahead than this was made by a clock that was wrong, and would stay, and keep its key taken, until
-/// that time has come: its [`LIFETIME`] begins anew when that is noticed. It is long, because the one that notices may be the
-/// one whose clock is wrong: one that is some days behind must not end the records of the others.
+/// How far in the future a record may be dated. One dated later was made by a wrong clock, and would keep its key taken
+/// until that time: its [`LIFETIME`] starts again when that is noticed. It is long, because the process that notices may be
+/// the one whose clock is wrong: if that is some days behind, it must not end the records of the others.
 pub const AHEAD: Duration = Duration::from_hours(30 * 24);
 
-/// Bytes that most bodies take, so that few are moved while they grow.
+/// Bytes that most bodies need, so that few buffers are moved while they grow.
 const CANONICAL: usize = 512;
 
 /// A request under an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotentRequest {
-    /// The caller's name for the request: of the API 1 to 255 visible ASCII characters, of a page one with spaces.
+    /// The caller's name for the request: 1 to 255 visible ASCII characters from the API, one with spaces from a page.
     pub key: String,
     /// What is asked for, digested.
     pub digest: Digest,
@@ -65,7 +64,7 @@ impl IdempotentRequest {
     }
 }
 
-/// What became of a request that is executed at most once.
+/// The outcome of a request that is executed at most once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome<T> {
     /// The answer: of this request, or of the first one like it.
@@ -74,7 +73,7 @@ pub struct Outcome<T> {
     pub replayed: bool,
 }
 
-/// What the first success of a key left behind.
+/// What the first success with a key leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// What was asked for.
@@ -89,7 +88,7 @@ impl Record {
     /// The answer for `request`, if this record still counts: step 3.
     ///
     /// # Errors
-    /// [`Error::IdempotencyKeyReused`] when the record counts and is of another request.
+    /// [`Error::IdempotencyKeyReused`] if the record counts and belongs to another request.
     pub fn replay(
         self,
         request: &IdempotentRequest,

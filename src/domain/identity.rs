@@ -1,9 +1,9 @@
 //! Identities: who a user is at the OpenID provider of the deployment (docs/decisions.md, P25 to P27).
 //!
-//! 1. The issuer and the subject are the identity: nobody else at that provider ever has this subject (OpenID Connect Core,
-//!    section 2). An identity is one user's.
-//! 2. An email is none: people give theirs up, and providers let others have it. It finds a user once, and only if the
-//!    provider says that it is proven.
+//! 1. The issuer and the subject make up the identity: nobody else at that provider ever has this subject (OpenID
+//!    Connect Core, section 2). An identity belongs to one user.
+//! 2. An email is not an identity: people give theirs up, and providers reassign them. It finds a user once, and only
+//!    if the provider says that it is proven.
 
 use super::Error;
 use super::id::{IdentityId, UserId};
@@ -13,7 +13,7 @@ use super::user::parse_email;
 /// The longest subject (OpenID Connect Core, section 2).
 pub const SUBJECT_LENGTH: usize = 255;
 
-/// The most identities that a user has.
+/// The most identities a user may have.
 pub const IDENTITIES_PER_USER: usize = 10;
 
 /// Who a user is at a provider.
@@ -21,13 +21,13 @@ pub const IDENTITIES_PER_USER: usize = 10;
 pub struct Identity {
     /// Identifies it here.
     pub id: IdentityId,
-    /// Whose it is.
+    /// The user it belongs to.
     pub user_id: UserId,
     /// The provider.
     pub issuer: String,
-    /// Who it is there.
+    /// Identifies the user there.
     pub subject: String,
-    /// Their email there when it was linked; proven or not.
+    /// Their email there when it was linked, proven or not.
     pub email: Option<String>,
     /// When it was linked.
     pub created_at: Timestamp,
@@ -44,28 +44,28 @@ impl Identity {
     }
 }
 
-/// What a provider says of somebody who has just signed in there, once it is checked.
+/// What a provider says about a user who has just signed in there, once it has been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
     /// The provider.
     pub issuer: String,
-    /// Who it is there.
+    /// Identifies the user there.
     pub subject: String,
     /// Their email.
     pub email: Option<String>,
     /// Whether the provider says that it is theirs.
     pub email_verified: bool,
-    /// What they are called.
+    /// Their name.
     pub name: Option<String>,
-    /// When they have proven there who they are, if it says so.
+    /// When they proved there who they are, if the provider says so.
     pub signed_in_at: Option<Timestamp>,
 }
 
 impl Claims {
-    /// Takes what an ID token says, as far as it can be used.
+    /// Takes the claims of an ID token, as far as they can be used.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a subject that is none.
+    /// [`Error::Refused`] if the subject is not valid.
     pub(crate) fn new(
         issuer: String,
         subject: String,
@@ -83,7 +83,8 @@ impl Claims {
         Ok(Claims {
             issuer,
             subject,
-            // As it is: what people type is trimmed, but this is proven, and a provider may know the one from the other.
+            // Only if it is valid as it is: typed emails are trimmed, but this one is proven, and a provider may tell
+            // the two apart.
             email: email
                 .filter(|it| parse_email(it).is_ok_and(|email| email == *it))
                 .map(str::to_owned),
@@ -98,7 +99,7 @@ impl Claims {
         self.email.as_deref().filter(|_| self.email_verified)
     }
 
-    /// Whether they have proven that this email is theirs, whatever the case of its letters.
+    /// Whether the claims prove that this email is theirs, ignoring ASCII case.
     pub fn prove(&self, email: &str) -> bool {
         self.proven_email()
             .is_some_and(|it| it.eq_ignore_ascii_case(email))
@@ -140,7 +141,7 @@ mod tests {
         assert!(!proves(Some("ada@example.com"), false));
         assert!(!proves(Some("bo@example.com"), true));
         assert!(!proves(None, true));
-        // What people type is trimmed; this was not typed here.
+        // Typed emails are trimmed; this one was not typed here.
         for other in [
             " ada@example.com",
             "ada@example.com\n",

@@ -1,12 +1,12 @@
-//! What people type on the command line and into forms, beyond what a parser knows.
+//! Checks of what people type on the command line and into forms, beyond those a parser makes.
 
 use std::time::Duration;
 
 use super::Error;
 use super::time::Timestamp;
 
-/// Text that a person typed: trimmed, not empty, no control characters (U+0000 above all, which PostgreSQL cannot hold), at
-/// most 255 characters.
+/// Trims text that a person typed, and refuses it if it is empty, longer than 255 characters, or has a control
+/// character (U+0000 above all, which PostgreSQL cannot store).
 pub(crate) fn typed_text(field: &'static str, text: &str) -> Result<String, Error> {
     let text = text.trim();
     let refused = |why: &str| Err(Error::invalid(field, why));
@@ -18,10 +18,10 @@ pub(crate) fn typed_text(field: &'static str, text: &str) -> Result<String, Erro
     }
 }
 
-/// When something ends that is made `now` and lasts for `time`.
+/// Returns when something that is made `now` and lasts for `time` ends.
 ///
 /// # Errors
-/// [`Error::Refused`] when that is after the year 9999, which no timestamp can say.
+/// [`Error::Refused`] if that is after the year 9999, which no timestamp can express.
 pub(crate) fn end_of(now: Timestamp, time: Duration) -> Result<Timestamp, Error> {
     let end = now.after(time);
     if end > Timestamp::LAST {

@@ -1,10 +1,10 @@
-//! Invitations: somebody with this email may become a member of a team (docs/decisions.md, P6 to P9).
+//! Invitations: let the person with a given email become a member of a team (docs/decisions.md, P6 to P9).
 //!
-//! 1. An invitation is a link that is good for seven days. Its secret has 256 bits, and the database the SHA-256. A newer one
-//!    of the same team and email replaces it, and only a POST spends it, as of every link ([`super::one_time_link`]).
-//! 2. It gives a way to sign in only to an email that no user has. A user who exists signs in, and confirms: the link alone
-//!    gives nobody an account that there is already.
-//! 3. It ends when whoever made it may no longer make it. What the operator has made ends by time alone.
+//! 1. An invitation is a link that is valid for seven days. Its secret has 256 bits; the database has the SHA-256. A newer
+//!    one for the same team and email replaces it, and only a POST spends it, as with every link ([`super::one_time_link`]).
+//! 2. It gives a way to sign in only if no user has the email. An existing user signs in and confirms: the link alone gives
+//!    nobody access to an existing account.
+//! 3. It ends when its maker may no longer make it. One made by the operator ends only when it expires.
 
 use std::time::Duration;
 
@@ -14,33 +14,33 @@ use super::secret::Secret;
 use super::time::Timestamp;
 use super::user::User;
 
-/// The most invitations that a team has at once: they end together when their maker is removed, and are shown on one page.
+/// The most invitations a team may have at once: they end together when their maker is removed, and are shown on one page.
 pub const INVITATIONS_PER_TEAM: i64 = 200;
 
-/// For how long an invitation is good.
+/// How long an invitation is valid.
 pub const LIFETIME: Duration = Duration::from_hours(7 * 24);
 
 /// An invitation, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invitation {
-    /// Identifies it; no secret.
+    /// Identifies it; not a secret.
     pub id: InvitationId,
     /// The team.
     pub team_id: TeamId,
-    /// Who is invited.
+    /// The email of the person invited.
     pub email: String,
-    /// As what.
+    /// The role that is offered.
     pub role: Role,
-    /// Who made it; none for the operator.
+    /// Who made it; `None` for the operator.
     pub invited_by: Option<UserId>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// The first instant at which it is no longer good.
+    /// The first instant at which it is no longer valid.
     pub expires_at: Timestamp,
 }
 
 impl Invitation {
-    /// Step 3; `inviter` is what whoever made it is in the team now.
+    /// Whether it is in force: step 3. `inviter` is its maker's role in the team now.
     pub fn is_in_force(&self, inviter: Option<Role>) -> bool {
         match (self.invited_by, inviter) {
             (None, _) => true,
@@ -49,35 +49,35 @@ impl Invitation {
         }
     }
 
-    /// Whether it is the user who is invited: the same email, whatever the case of its letters.
+    /// Whether this user is the one invited: the same email, ignoring ASCII case.
     pub fn is_to(&self, user: &User) -> bool {
         self.email.eq_ignore_ascii_case(&user.email)
     }
 }
 
-/// An invitation, with whoever made it.
+/// An invitation, with its maker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedInvitation {
     /// The invitation.
     pub invitation: Invitation,
-    /// What its maker is in the team now.
+    /// Its maker's role in the team now.
     pub inviter_role: Option<Role>,
-    /// What its maker is called.
+    /// Its maker's name.
     pub inviter_name: Option<String>,
 }
 
-/// An invitation as whoever has the link sees it.
+/// An invitation as seen by anyone who has the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundInvitation {
     /// The invitation.
     pub invitation: Invitation,
-    /// What the team is called.
+    /// The team's name.
     pub team_name: String,
     /// Whether a user has the email: step 2.
     pub has_user: bool,
 }
 
-/// An invitation that was just made; this is the only time that its secret is seen.
+/// An invitation that was just made; its secret is shown only this once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuedInvitation {
     /// The invitation.
@@ -87,13 +87,13 @@ pub struct IssuedInvitation {
 }
 
 impl IssuedInvitation {
-    /// The address of the page, below where people reach the service.
+    /// The URL of its page, under the origin at which people reach the service.
     pub fn url(&self, origin: &str) -> Secret {
         url(origin, &self.secret)
     }
 }
 
-/// The address of the page of an invitation.
+/// The URL of an invitation's page.
 pub(crate) fn url(origin: &str, secret: &Secret) -> Secret {
     Secret::from_text(format!("{origin}/invitation/{}", secret.reveal()))
 }

@@ -1,7 +1,7 @@
 //! Items: the files and folders of a team, as far as share links need them.
 //!
-//! An item belongs to one team. A caller who asks through another team is told that there is no such item,
-//! and does not learn that it exists elsewhere.
+//! An item belongs to one team. A caller who asks through another team is told that there is no such item, and does not
+//! learn that it exists elsewhere.
 
 use std::fmt;
 
@@ -88,7 +88,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The error for a folder that is to be deleted alone and has files; the command line shows it.
+    /// The error for deleting a folder alone while it has files; the command line shows it.
     pub(crate) fn has_files(id: FolderId) -> Error {
         Error::Refused(format!(
             "the folder {id} has files; `--recursive` deletes them with it"
@@ -99,7 +99,7 @@ impl Folder {
 /// A folder that was deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeletedFolder {
-    /// As it was.
+    /// The folder, as it was.
     pub folder: Folder,
     /// How many files were deleted with it.
     pub files: u64,
@@ -107,7 +107,7 @@ pub struct DeletedFolder {
     pub links: u64,
 }
 
-/// A file. What is in it is none of this service's business yet.
+/// A file. This service does not handle its content yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
     /// Identifies it.
@@ -116,7 +116,7 @@ pub struct File {
     pub team_id: TeamId,
     /// What people call it; not unique.
     pub name: String,
-    /// The folder that it lies in, of the same team; none at the top.
+    /// The folder that it is in, of the same team; `None` at the top.
     pub folder_id: Option<FolderId>,
     /// When it was made.
     pub created_at: Timestamp,

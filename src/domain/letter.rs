@@ -1,10 +1,10 @@
-//! Letters: what people are mailed, and why (docs/decisions.md, P7, P13, P17).
+//! Letters: the mail that people are sent, and why (docs/decisions.md, P7, P13, P17).
 //!
-//! 1. A letter is plain text that says who it is from and what happened, and what to do for whoever did not ask for it.
+//! 1. A letter is plain text that says who it is from, what happened, and what to do if the reader did not ask for it.
 //! 2. It goes to an address that is stored (P19).
-//! 3. What a team or a person is called was typed by somebody, perhaps by somebody else than its reader: in a letter it is one
-//!    short line, without what would turn the letters around it or could not be seen ([`line`]).
-//! 4. What it has a link to is worth as much as a password: a letter is in no log and in no table.
+//! 3. The name of a team or a person was typed, and perhaps not by the reader: in a letter it is one short line, without
+//!    characters that change the direction of the text around them or are invisible ([`line`]).
+//! 4. A link in a letter is worth as much as a password: a letter is in no log and in no table.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,33 +15,33 @@ use super::member::Role;
 use super::secret::Secret;
 use super::string_enum::string_enum;
 
-/// As much of a name is shown.
+/// How many characters of a name are shown.
 const NAME: usize = 60;
 
 string_enum! {
-    /// Why somebody is written to.
+    /// Why a letter is sent.
     Occasion {
-        /// Somebody is invited to a team.
+        /// A person is invited to a team.
         Invitation = "invitation",
-        /// A password is to be set anew.
+        /// A user is to reset their password.
         Reset = "reset",
-        /// An address is to be a user's from now on.
+        /// A user is to confirm a new address.
         ChangeEmail = "change-email",
-        /// Somebody else wants to have the address of a user.
+        /// Another user wants to have the address of a user.
         EmailTaken = "email-taken",
-        /// An address was a user's until now.
+        /// A user's address was changed; this was the old one.
         EmailChanged = "email-changed",
     }
 }
 
 impl Occasion {
-    /// For how long a letter is counted.
+    /// How long a letter is counted.
     pub const COUNTED_FOR: Duration = Duration::from_hours(1);
 
-    /// Of the invitations of a team, so many go to one address in that time: whoever it is has not asked for them.
+    /// How many of a team's invitations go to one address in that time: the reader has not asked for them.
     pub const INVITATIONS_OF_AN_ADDRESS: i64 = 10;
 
-    /// So many are sent in that time: to a user, or by a team that invites.
+    /// How many are sent in that time: to a user, or by a team that invites.
     pub fn most_an_hour(self) -> i64 {
         match self {
             Occasion::Invitation => 100,
@@ -53,17 +53,17 @@ impl Occasion {
 /// A letter.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Letter {
-    /// Why it is written.
+    /// Why it is sent.
     pub occasion: Occasion,
     /// The address.
     pub to: String,
     /// What it is about, in a line.
     pub subject: String,
-    /// The text, lines ended by LF.
+    /// The text, with lines ended by LF.
     pub text: String,
 }
 
-/// Only why it is written: the rest is for whoever gets it.
+/// Shows only why it is sent: the rest is for its reader.
 impl fmt::Debug for Letter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Letter({}, ..)", self.occasion)
@@ -75,15 +75,15 @@ impl fmt::Debug for Letter {
 pub struct Invited<'a> {
     /// Who is invited.
     pub email: &'a str,
-    /// Who has invited them.
+    /// The name of the inviter.
     pub by: &'a str,
-    /// To which team.
+    /// The team's name.
     pub team: &'a str,
-    /// As what.
+    /// The role that is offered.
     pub role: Role,
 }
 
-/// What there is to write, from where people reach the service.
+/// Writes the letters of a service that people reach at this origin.
 #[derive(Clone, Copy, Debug)]
 pub struct Letters<'a> {
     /// The origin.
@@ -91,7 +91,7 @@ pub struct Letters<'a> {
 }
 
 impl Letters<'_> {
-    /// Somebody is invited.
+    /// The letter to a person who is invited to a team.
     pub fn invitation(&self, invited: Invited<'_>, url: &Secret) -> Letter {
         let (by, team, role) = (line(invited.by), line(invited.team), invited.role);
         let text = format!(
@@ -110,7 +110,7 @@ impl Letters<'_> {
         )
     }
 
-    /// A password is to be set anew.
+    /// The letter to a user who wants to reset their password.
     pub fn reset(&self, to: &str, name: &str, url: &Secret) -> Letter {
         let name = line(name);
         let text = format!(
@@ -124,7 +124,7 @@ impl Letters<'_> {
         self.letter(Occasion::Reset, to, "Set a new password".to_owned(), &text)
     }
 
-    /// An address is to be a user's from now on.
+    /// The letter to the address that a user wants to have from now on.
     pub fn change_email(&self, to: &str, name: &str, url: &Secret) -> Letter {
         let name = line(name);
         let text = format!(
@@ -143,7 +143,7 @@ impl Letters<'_> {
         )
     }
 
-    /// Somebody else wants to have the address of a user.
+    /// The letter to a user whose address another user wants to have.
     pub fn email_taken(&self, to: &str) -> Letter {
         let text = "Hello,\n\n\
              somebody wants to change the email of another account to this address, which is yours already.\n\n\
@@ -157,7 +157,7 @@ impl Letters<'_> {
         )
     }
 
-    /// An address was a user's until now.
+    /// The letter to the address that a user had until now.
     pub fn email_changed(&self, to: &str, name: &str) -> Letter {
         let name = line(name);
         let text = format!(
@@ -184,26 +184,26 @@ impl Letters<'_> {
     }
 }
 
-/// What somebody has typed, as part of a line: step 3.
+/// Typed text, as part of a line: step 3.
 fn line(text: &str) -> String {
     let seen = text.split(is_gap).filter(|it| !it.is_empty());
     let seen: String = seen.collect::<Vec<_>>().join(" ");
     let seen: String = seen.chars().filter(|it| !is_unseen(*it)).collect();
     let mut parts = seen.grapheme_indices(true);
     match parts.nth(NAME) {
-        // A reader's character may have very many code points.
+        // What a reader sees as one character may have very many code points.
         _ if seen.chars().count() > 4 * NAME => seen.chars().take(NAME).collect::<String>() + "…",
         Some((end, _)) => format!("{}…", &seen[..end]),
         None => seen,
     }
 }
 
-/// What ends a line, or looks like it.
+/// Characters that end a line, or look like it.
 fn is_gap(it: char) -> bool {
     it.is_whitespace() || it.is_control()
 }
 
-/// What turns the direction of the text around it, or takes no room.
+/// Characters that change the direction of the text around them, or take no room.
 fn is_unseen(it: char) -> bool {
     matches!(
         it,

@@ -1,24 +1,24 @@
-//! Which part of a list a command shows: lists grow, and nobody reads more than a few pages of one.
+//! Parts of a list, as commands show them: lists grow, and nobody reads more than a few pages of one.
 
-/// A part of a list: at most so many, behind the one that the part before ended with.
+/// A part of a list: at most `limit` items, after the one that the previous part ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<Id> {
-    /// The last one of the part before; none for the first part.
+    /// The last item of the previous part; `None` for the first part.
     pub after: Option<Id>,
-    /// How many at most.
+    /// The most items in it.
     pub limit: u32,
 }
 
-/// How many a part has unless somebody says otherwise.
+/// The default limit of a part.
 pub const PART_LIMIT: u32 = 1_000;
 
 impl<Id> Part<Id> {
-    /// The first so many.
+    /// The first `limit` items.
     pub const fn first(limit: u32) -> Self {
         Part { after: None, limit }
     }
 
-    /// The first one alone.
+    /// Only the first item.
     pub const fn one() -> Self {
         Part {
             after: None,

@@ -1,4 +1,4 @@
-//! Members: who belongs to which team, and as what.
+//! Members: who belongs to which team, and in which role.
 //!
 //! A mobile token names a user and no team; the team comes with each request. So membership is looked
 //! up on each request and never remembered: removing a member takes effect at once.
@@ -15,28 +15,27 @@ pub struct Member {
     pub team_id: TeamId,
     /// The user.
     pub user_id: UserId,
-    /// What the user is in the team.
+    /// The user's role in the team.
     pub role: Role,
     /// When the user became a member.
     pub created_at: Timestamp,
 }
 
-/// A member, with what people call the team and the user.
+/// A member, with the names of the team and the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedMember {
     /// The member.
     pub member: Member,
-    /// What the team is called.
+    /// The team's name.
     pub team_name: String,
     /// The user's email.
     pub email: String,
-    /// What the user is called.
+    /// The user's name.
     pub user_name: String,
 }
 
 string_enum! {
-    /// What a member is in a team. Each of them may list share links; nothing else that is published
-    /// depends on it.
+    /// A member's role in a team. Every role may list share links; nothing else that is published depends on it.
     Role {
         /// Owns the team.
         Owner = "owner",
@@ -50,18 +49,18 @@ string_enum! {
 }
 
 impl Role {
-    /// Whether it may change who is in the team and which keys there are, and see what was done.
+    /// Whether it may change who is in the team and which keys exist, and see what was done.
     pub fn may_manage(self) -> bool {
         matches!(self, Role::Owner | Role::Admin)
     }
 
-    /// Whether it may give that role, and change, remove or uninvite who has it: nobody reaches above themselves
-    /// (docs/decisions.md, W22).
+    /// Whether it may give that role, and change, remove or uninvite those who have it: nobody reaches above their own
+    /// role (docs/decisions.md, W22).
     pub fn may_give(self, role: Role) -> bool {
         self.may_manage() && self.rank() <= role.rank()
     }
 
-    /// The highest role has the lowest.
+    /// The highest role has the lowest rank.
     fn rank(self) -> u8 {
         match self {
             Role::Owner => 0,
@@ -85,8 +84,8 @@ impl Member {
         ))
     }
 
-    /// The error for a user who is in the team already. Adding again does not change the role: that an
-    /// owner becomes a viewer should not be a side effect.
+    /// The error for a user who is in the team already. Adding again does not change the role: turning an owner into a
+    /// viewer should not be a side effect.
     pub(crate) fn exists(team_id: TeamId, user_id: UserId, role: Role) -> Error {
         Error::Refused(format!(
             "user {user_id} is a member of team {team_id} already, as {role}; \
@@ -94,7 +93,7 @@ impl Member {
         ))
     }
 
-    /// The error for somebody who is alone in a team, and would leave it without anybody who manages it.
+    /// The error for the only member of a team, if a change would leave it without anyone to manage it.
     pub(crate) fn only_member() -> Error {
         Error::Refused(
             "you are alone in this team, and it needs an owner; leave it instead, which ends it"
@@ -102,7 +101,7 @@ impl Member {
         )
     }
 
-    /// The error for the last owner of a team with others, who would be one no longer.
+    /// The error for a change that would leave a team with other members without an owner.
     pub(crate) fn last_owner(team_name: &str) -> Error {
         Error::Refused(format!(
             "{team_name} has other members and no other owner; make one of them an owner first"

@@ -1,11 +1,11 @@
 //! The service's own types, and the rules that need nothing but them. No SQL, no HTTP, no clock.
 //!
-//! One file a noun. Whether an archived product may be changed, what a refresh token is worth, when a key ends: each is a
-//! plain function here, so it can be read and tested without a database. Which of them decide upon an operation, in which
-//! order and under which locks, is told in [`crate::app`].
+//! One file per noun. Whether an archived product may be changed, what a refresh token is worth, when a key ends: each
+//! is a plain function here, so it can be read and tested without a database. [`crate::app`] describes which of them
+//! decide on an operation, in which order and under which locks.
 //!
-//! What a document already limits (lengths, ranges, lists of codes) is checked at the door and not again here: a limit
-//! written twice is a limit that differs some day.
+//! Limits that the published document states (lengths, ranges, lists of codes) are checked on the way in and not again
+//! here: a limit written twice will differ some day.
 
 pub mod api_key;
 pub mod audit;

@@ -11,9 +11,9 @@ use std::str::FromStr;
 use super::Error;
 use super::time::Timestamp;
 
-/// What may be asked of a client's id: it comes in requests, so its length has a bound.
+/// The longest client id: it comes in requests, so its length is bounded.
 const ID_LENGTH: usize = 255;
-/// As long as browsers and proxies carry a URL everywhere.
+/// The longest redirect URI: browsers and proxies carry a URL of this length everywhere.
 const REDIRECT_URI_LENGTH: usize = 2048;
 
 /// Identifies an OAuth client. It is chosen when the client is made, and public.
@@ -21,7 +21,7 @@ const REDIRECT_URI_LENGTH: usize = 2048;
 pub struct ClientId(String);
 
 impl ClientId {
-    /// Takes over an id that a caller presents; whether there is such a client, the store knows.
+    /// Takes over an id that a caller presents; only the store knows whether there is such a client.
     pub fn new(id: impl Into<String>) -> ClientId {
         ClientId(id.into())
     }
@@ -76,7 +76,7 @@ impl OauthClient {
         ))
     }
 
-    /// The error for an id that is taken by what is left of a deleted client; the command line shows it.
+    /// The error for an id that is taken by the remains of a deleted client; the command line shows it.
     pub(crate) fn being_deleted(id: &ClientId) -> Error {
         Error::Refused(format!(
             "an OAuth client {id} is being deleted; wait until `invoicing oauth-client delete {id}` is done, or choose \
@@ -93,7 +93,7 @@ impl OauthClient {
     }
 }
 
-/// RFC 6749, A.1, without the space, which nobody could see at the end of one.
+/// RFC 6749, A.1, without the space, which would be invisible at the end of an id.
 pub(crate) fn parse_id(text: &str) -> Result<ClientId, Error> {
     let is_id =
         (1..=ID_LENGTH).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -126,7 +126,7 @@ pub(crate) fn parse_redirect_uris(texts: &[String]) -> Result<Vec<String>, Error
     }
 }
 
-/// RFC 6749, 3.1.2: absolute, no fragment. Of the schemes, those that a code may be sent to (docs/decisions.md, A5).
+/// RFC 6749, 3.1.2: absolute, no fragment; and only the schemes that a code may be sent to (docs/decisions.md, A5).
 pub(super) fn is_redirect_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
@@ -141,19 +141,19 @@ pub(super) fn is_redirect_uri(text: &str) -> bool {
         && text.split('%').skip(1).all(is_escape)
 }
 
-/// RFC 3986, 2: what may stand in a URI, but for the fragment.
+/// RFC 3986, 2: the characters of a URI without a fragment.
 fn may_be_in_uri(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~:/?[]@!$&'()*+,;=%".contains(&byte)
 }
 
-/// RFC 3986, 2.1: what stands behind a percent sign.
+/// RFC 3986, 2.1: what follows a percent sign.
 fn is_escape(rest: &str) -> bool {
     let digits = rest.as_bytes().first_chunk::<2>();
     digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// Whether a code may be sent to a URI of this scheme: encrypted, within the machine (RFC 8252, 7.3), or to an app that has
-/// the name of a domain as its scheme (RFC 8252, 7.1), which `javascript:` and `data:` are not.
+/// Whether a code may be sent to a URI of this scheme: encrypted, within the machine (RFC 8252, 7.3), or to an app
+/// whose scheme is the name of a domain (RFC 8252, 7.1), which rules out `javascript:` and `data:`.
 fn may_have_codes(scheme: &str, uri: &str) -> bool {
     match scheme {
         "https" => {
@@ -165,9 +165,9 @@ fn may_have_codes(scheme: &str, uri: &str) -> bool {
     }
 }
 
-/// Whether a code may be sent to `uri`, by the URIs that are registered (docs/decisions.md, A3): it is one of them in every
-/// character. A desktop app listens on whatever port is free (RFC 8252, 7.3), so of an `http` URI on a loopback address the
-/// port may be another, and nothing else.
+/// Whether a code may be sent to `uri`, given the registered URIs (docs/decisions.md, A3): it must equal one of them in
+/// every character. A desktop app listens on whatever port is free (RFC 8252, 7.3), so in an `http` URI on a loopback
+/// address the port may differ, and nothing else.
 pub(crate) fn is_registered(registered: &[String], uri: &str) -> bool {
     let around = around_port(uri);
     registered
@@ -175,7 +175,7 @@ pub(crate) fn is_registered(registered: &[String], uri: &str) -> bool {
         .any(|it| it == uri || (around.is_some() && around_port(it) == around))
 }
 
-/// What stands before the port of an `http` URI on a loopback address, and what stands behind it; `None` for any other URI.
+/// What comes before and after the port of an `http` URI on a loopback address; `None` for any other URI.
 fn around_port(uri: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = uri.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("http") {

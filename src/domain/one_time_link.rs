@@ -1,7 +1,7 @@
-//! Links that are good once (docs/decisions.md, P34): whoever has one may set the service up, or set a password anew.
+//! One-time links (docs/decisions.md, P34): anyone who has one may set the service up, or reset a password.
 //!
-//! The secret at the end of a link has 256 bits, and the database its SHA-256. A newer link replaces the one before of its
-//! purpose and user. Only a POST spends it: scanners of mail follow links.
+//! The secret at the end of a link has 256 bits; the database has its SHA-256. A newer link replaces the previous one
+//! with the same purpose and user. Only a POST spends a link, since mail scanners follow links.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use super::string_enum::string_enum;
 use super::time::Timestamp;
 
 string_enum! {
-    /// What a link is good for.
+    /// What a link is for.
     Purpose {
         /// To make the first owner.
         SetUp = "set-up",
-        /// To set a password anew.
+        /// To reset a password.
         Reset = "reset",
     }
 }
 
 impl Purpose {
-    /// For how long a link is good.
+    /// How long a link is valid.
     pub fn lifetime(self) -> Duration {
         match self {
             Purpose::SetUp => Duration::from_hours(24),
@@ -43,27 +43,27 @@ impl Purpose {
 pub struct OneTimeLink {
     /// The SHA-256 of the secret.
     pub digest: Digest,
-    /// What it is good for.
+    /// What it is for.
     pub purpose: Purpose,
-    /// For whom; nobody yet for setting up.
+    /// The user it is for; `None` for set-up, when there is no user yet.
     pub user_id: Option<UserId>,
-    /// The first instant at which it is no longer good.
+    /// The first instant at which it is no longer valid.
     pub expires_at: Timestamp,
 }
 
-/// A link that was just made; this is the only time that it is seen.
+/// A link that was just made; it is shown only this once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuedLink {
-    /// What it is good for.
+    /// What it is for.
     pub purpose: Purpose,
     /// Its secret.
     pub secret: Secret,
-    /// The first instant at which it is no longer good.
+    /// The first instant at which it is no longer valid.
     pub expires_at: Timestamp,
 }
 
 impl IssuedLink {
-    /// The address of the page, below where people reach the service.
+    /// The URL of its page, under the origin at which people reach the service.
     pub fn url(&self, origin: &str) -> Secret {
         let path = self.purpose.path();
         Secret::from_text(format!("{origin}{path}{}", self.secret.reveal()))

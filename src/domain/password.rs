@@ -1,10 +1,10 @@
 //! Passwords (docs/decisions.md, P10 to P12, P31 and P32).
 //!
-//! 1. A password is compared in Unicode's normal form C: the same letter may be typed in two ways.
-//! 2. A new one has 15 to 200 code points and is hard to guess, as zxcvbn judges it, which knows the user's own email and
-//!    name, too. There are no rules about kinds of characters, which make passwords shorter and no better.
-//! 3. Wrong ones are counted, by account and by where they come from, and in all for an account. Whoever has used up one of
-//!    the counts waits until its time is over, and is told so, whether there is such an account or not.
+//! 1. A password is compared in Unicode normalization form C: the same letter may be typed in two ways.
+//! 2. A new password has 15 to 200 code points and is hard to guess, as judged by zxcvbn, which is given the user's own
+//!    email and name, too. There are no rules about kinds of characters: they make passwords shorter and no better.
+//! 3. Wrong passwords are counted by account and source, and in total for an account. A caller who has used up one of
+//!    the counts must wait until its time is over, and is told so, whether the account exists or not.
 
 use std::time::Duration;
 
@@ -15,23 +15,23 @@ use super::Error;
 use super::secret::{Digest, Secret};
 use super::time::Timestamp;
 
-/// The fewest code points.
+/// The fewest code points in a new password.
 pub const SHORTEST: usize = 15;
 
 /// The most.
 pub const LONGEST: usize = 200;
 
-/// As much of a password as zxcvbn looks at: it takes the square of that in time.
+/// How much of a password zxcvbn looks at: its time grows with the square of that.
 const JUDGED: usize = 72;
 
-/// The password as it is compared: step 1. One that is too long to be anybody's is cut to where that is seen.
+/// Normalizes a password for comparison: step 1. One that is too long to be valid is cut just beyond the limit.
 pub(crate) fn normalized(text: &str) -> Secret {
-    // One code point in this form is four at most; a longer run would be put in order in vain.
+    // A code point in this form comes from at most four; it would be a waste to normalize more.
     let typed = text.chars().take(4 * (LONGEST + 1));
     Secret::from_text(typed.nfc().take(LONGEST + 1).collect::<String>())
 }
 
-/// A new password as it is compared, if it is good enough: step 2. That takes milliseconds.
+/// Returns a new password as it is compared, if it is good enough: step 2. That takes milliseconds.
 ///
 /// # Errors
 /// [`Error::Invalid`], which says what to do.
@@ -61,10 +61,10 @@ pub(crate) fn new_password(text: &str, about_user: &[&str]) -> Result<Secret, Er
     Ok(password)
 }
 
-/// How many wrong passwords there may be, and for how long they count.
+/// How many wrong passwords are allowed, and how long they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// So many.
+    /// How many.
     pub count: i64,
     /// Within this time from the first.
     pub within: Duration,
@@ -76,7 +76,7 @@ pub const OF_SOURCE: Allowance = Allowance {
     within: Duration::from_mins(15),
 };
 
-/// In all, from sources that have not signed in to the account before.
+/// In total, from sources that have not signed in to the account before.
 pub const OF_ACCOUNT: Allowance = Allowance {
     count: 100,
     within: Duration::from_hours(24),
@@ -100,23 +100,23 @@ impl Source {
     pub const ALL: &Source = &Source(Digest::from_bytes([0; 32]));
 }
 
-/// The account that an email is of, whether somebody has it or not.
+/// The account of an email, whether a user has it or not.
 pub fn account(email: &str) -> Digest {
     Digest::of(email.trim().to_ascii_lowercase().as_bytes())
 }
 
 impl Allowance {
-    /// What there is after one more at `now`.
+    /// Counts one more at `now`.
     ///
     /// # Errors
-    /// [`Error::TooManyWrongPasswords`] when there were as many as there may be: step 3.
+    /// [`Error::TooManyWrongPasswords`] if there were already as many as allowed: step 3.
     pub(crate) fn one_more(
         self,
         known: WrongPasswords,
         now: Timestamp,
     ) -> Result<WrongPasswords, Error> {
         let until = known.begun_at.after(self.within);
-        // What began later than this was counted by a clock that was wrong, which is to keep nobody out.
+        // A count that began later than this is from a wrong clock, which must not lock anyone out.
         let may_have_begun = known.begun_at <= now.after(self.within);
         let (count, begun_at) = match may_have_begun && now < until {
             true if known.count >= self.count => return Err(Error::TooManyWrongPasswords(until)),
@@ -141,7 +141,7 @@ mod tests {
     fn a_password_is_compared_in_normal_form_c() {
         assert_eq!(normalized("a\u{308}"), normalized("\u{e4}"));
         assert_eq!(normalized(&"x".repeat(9_000)).reveal().len(), LONGEST + 1);
-        // What is too long is seen to be, also where one code point was typed as four.
+        // A password that is too long is still recognised as such if each code point was typed as four.
         let of_four = "\u{3b1}\u{313}\u{300}\u{345}".repeat(LONGEST + 1);
         assert_eq!(
             normalized(&of_four),
@@ -168,7 +168,7 @@ mod tests {
         ] {
             assert!(complaint(text).contains("easy to guess"), "{text}");
         }
-        // As much as is asked for, and no more.
+        // Just good enough.
         new_password("mountain summer", &[]).unwrap();
     }
 
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_password_of_the_most_code_points_may_be_typed_as_four_times_as_many() {
-        // Four code points that are one in normal form C do not exist; of three there are.
+        // Here, three code points are one in normal form C.
         let typed = "\u{3c9}\u{313}\u{300}".repeat(LONGEST + 1);
         let compared = normalized(&typed);
         assert_eq!(compared.reveal(), "\u{1f62}".repeat(LONGEST + 1));

@@ -1,11 +1,11 @@
 //! Products: what a team sells, as its invoices and estimates will name it.
 //!
-//! The rules beyond the fields themselves, which the published document states and the door checks:
+//! The rules beyond those for single fields, which the published document states and which are checked on the way in:
 //!
 //! 1. A product lives in one [`Catalog`](super::catalog::Catalog) and is invisible from every other.
-//! 2. Two active products of a catalog never share a sku. Archived ones do not count, neither when they
-//!    are in the way nor when they are changed.
-//! 3. Archiving is for ever, and happens once.
+//! 2. Two active products of a catalog never share a sku. Archived ones do not count, neither as the other product nor
+//!    when they are changed themselves.
+//! 3. Archiving is permanent, and happens once.
 //! 4. `updated_at` moves strictly forward with every change, whatever the clock does.
 
 use openapi_dropshot_runtime::{Decimal, Field};
@@ -20,7 +20,7 @@ string_enum! {
     ProductStatus {
         /// It can be put on new documents.
         Active = "active",
-        /// It cannot, and stays for the documents that have it.
+        /// It cannot, but stays for the documents that have it.
         Archived = "archived",
     }
 }
@@ -48,9 +48,9 @@ impl StatusFilter {
     }
 }
 
-/// A product. Serialized, it is what an idempotency record remembers of an answer (what clients see is
-/// the published document's business). Records outlive an upgrade: a field added later needs a default. Of what a
-/// product does not have they say nothing.
+/// A product. Its serialized form is what an idempotency record keeps of an answer (the published document defines what
+/// clients see). Records outlive an upgrade: a field added later needs a default. Fields that a product does not have
+/// are left out.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Product {
     /// Identifies it, and places it in lists.
@@ -84,7 +84,7 @@ pub struct Product {
     pub updated_at: Timestamp,
 }
 
-/// What a caller says of a product that is to be created. The fields are those of [`Product`].
+/// What a caller gives to create a product. The fields are those of [`Product`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is documented at Product")]
 pub struct NewProduct {
@@ -111,7 +111,7 @@ pub struct ProductChanges {
     pub tax_rate: Field<Decimal>,
     pub product_type: Option<String>,
     pub unit_of_measure: Option<String>,
-    /// Refuse, if the product was changed after this, which the caller has seen last.
+    /// Refuse if the product was changed after this, the last change that the caller has seen.
     pub unchanged_since: Option<Timestamp>,
 }
 
@@ -120,7 +120,7 @@ pub struct ProductChanges {
 pub struct Page<T> {
     /// The items of the page.
     pub items: Vec<T>,
-    /// The cursor of the next page; none on the last.
+    /// The cursor of the next page; `None` on the last.
     pub next: Option<String>,
 }
 
@@ -142,7 +142,7 @@ impl ProductChanges {
 }
 
 impl NewProduct {
-    /// A product with nothing but what each must have.
+    /// A product with only the required fields.
     pub fn new(name: impl Into<String>, unit_price: Decimal, currency: impl Into<String>) -> Self {
         NewProduct {
             name: name.into(),
@@ -156,7 +156,7 @@ impl NewProduct {
         }
     }
 
-    /// The product that is created: active, and as new as `now`.
+    /// The product that is created: active, and created at `now`.
     pub fn into_product(self, id: ProductId, now: Timestamp) -> Product {
         Product {
             id,
@@ -199,7 +199,7 @@ impl Product {
         }
     }
 
-    /// Refuses what rests on an earlier state of the product than its latest: `seen`, if that is given.
+    /// Refuses a change that rests on an older state of the product: `seen` is the last change in that state, if given.
     ///
     /// # Errors
     /// [`Error::ProductChanged`].
@@ -225,7 +225,7 @@ impl Product {
         }
     }
 
-    /// Rule 4: now, or the next millisecond when the clock is not past the last change.
+    /// Rule 4: now, or a millisecond after the last change if the clock is not past that.
     fn next_update(&self, now: Timestamp) -> Timestamp {
         now.max(Timestamp::from_millis(
             self.updated_at.as_millis().saturating_add(1),

@@ -1,27 +1,27 @@
 //! Sign-ins that were refused (docs/decisions.md, T4).
 //!
-//! 1. One row says how many there were on an account from an address in a minute, whether the password was wrong or there had
-//!    been too many wrong ones before. Where somebody who is signed in is asked again who they are, that counts, too.
-//! 2. A row is written in the transaction that counts the wrong password, before anything is compared, and one is taken off
-//!    again with the count when the password was the right one.
-//! 3. Strangers with many addresses cannot fill the table: an account has at most [`ROWS_PER_DAY`] rows of a day. What else
-//!    comes is counted in one more row, which stands for all other addresses of that day.
-//! 4. Accounts that nobody has are counted for the metrics alone.
+//! 1. One row counts those for an account from an address in a minute, whether the password was wrong or there had been
+//!    too many wrong ones before. Those of a signed-in user who is asked again who they are count, too.
+//! 2. A row is written in the transaction that counts the wrong password, before anything is compared. If the password
+//!    was the right one, one is subtracted from the row again, together with the count.
+//! 3. Strangers with many addresses cannot fill the table: an account has at most [`ROWS_PER_DAY`] rows a day. Any
+//!    others are counted in one more row, which stands for all other addresses of that day.
+//! 4. Those for accounts that do not exist are counted only for the metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::id::UserId;
 use super::time::Timestamp;
 
-/// As many rows an account has of a day, and one more: step 3.
+/// How many rows an account has a day, not counting one more for all other addresses: step 3.
 pub const ROWS_PER_DAY: i64 = 100;
 
-/// Sign-ins that were refused on an account, from an address in a minute.
+/// Sign-ins that were refused for an account, from an address in a minute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedSignIn {
-    /// Whose account it is.
+    /// The user whose account it is.
     pub user_id: UserId,
-    /// The minute; the beginning of the day where it is of all other addresses.
+    /// The minute; the start of the day if it is for all other addresses.
     pub minute: Timestamp,
     /// The client address; empty for all other addresses of the day.
     pub client_address: String,
@@ -30,7 +30,7 @@ pub struct RefusedSignIn {
 }
 
 impl RefusedSignIn {
-    /// One that is refused now, unless it turns out to be the user.
+    /// A sign-in that is refused now, unless it turns out to be the user.
     pub(crate) fn new(user_id: UserId, client_address: String, now: Timestamp) -> RefusedSignIn {
         RefusedSignIn {
             user_id,
@@ -40,7 +40,7 @@ impl RefusedSignIn {
         }
     }
 
-    /// The same as one of all other addresses of the day: step 3.
+    /// The same, counted for all other addresses of the day: step 3.
     #[must_use]
     pub(crate) fn of_others(self) -> RefusedSignIn {
         RefusedSignIn {
@@ -59,7 +59,7 @@ pub struct RefusedCounts {
 }
 
 impl RefusedCounts {
-    /// One more.
+    /// Counts one more.
     pub(crate) fn note(&self, is_known: bool) {
         let count = match is_known {
             true => &self.known,
@@ -68,12 +68,12 @@ impl RefusedCounts {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Those on accounts that somebody has.
+    /// Those for accounts that exist.
     pub fn known(&self) -> u64 {
         self.known.load(Ordering::Relaxed)
     }
 
-    /// Those on accounts that nobody has.
+    /// Those for accounts that do not.
     pub fn unknown(&self) -> u64 {
         self.unknown.load(Ordering::Relaxed)
     }

@@ -2,8 +2,8 @@
 //!
 //! 1. A secret is 256 random bits, so nobody can guess one and no slow hash is needed to protect it.
 //! 2. It leaves the service once, as text: base62 in an API key, base64url in a token or code.
-//! 3. The store keeps its [`Digest`] only, the SHA-256 of that text, and looks it up by the digest. The
-//!    time such a lookup takes says something about digests, not about secrets.
+//! 3. The store keeps its [`Digest`] only, the SHA-256 of that text, and looks it up by the digest. The time such a
+//!    lookup takes reveals something about digests, not about secrets.
 //! 4. Nothing here prints a secret: `Debug` is redacted, and there is no `Display`.
 
 use std::fmt;
@@ -12,10 +12,10 @@ use aws_lc_rs::{constant_time, digest, rand};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// `N` random bytes fit for keys, from aws-lc, which the operating system's entropy seeds.
+/// `N` random bytes fit for keys, from aws-lc, which is seeded with the operating system's entropy.
 ///
 /// # Panics
-/// When the machine has no source of randomness; no part of the service could work then.
+/// If the machine has no source of randomness; no part of the service could work then.
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     rand::fill(&mut bytes).expect("the operating system gives random bytes");
@@ -25,7 +25,7 @@ pub fn random<const N: usize>() -> [u8; N] {
 /// Characters of 256 bits in base64url.
 const BASE64URL: usize = 43;
 
-/// A secret as text: 256 random bits, or what somebody presents as such.
+/// A secret as text: 256 random bits, or what a caller presents as such.
 #[derive(Clone, Eq)]
 pub struct Secret(String);
 
@@ -46,7 +46,7 @@ impl Secret {
         text.len() == BASE64URL && text.bytes().all(is_digit)
     }
 
-    /// Takes over a text that is a secret.
+    /// Wraps a text that is a secret.
     pub fn from_text(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }
@@ -112,7 +112,7 @@ impl fmt::Debug for Digest {
 
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// `number` (big endian) in base62, most significant digit first, filled with `0`.
+/// `number` (big endian) in base62, most significant digit first, padded with `0`.
 ///
 /// 43 digits hold 256 bits, 6 digits hold 32: log62(2^256) < 43 and log62(2^32) < 6.
 pub fn base62<const BYTES: usize, const DIGITS: usize>(mut number: [u8; BYTES]) -> [u8; DIGITS] {

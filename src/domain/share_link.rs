@@ -1,8 +1,8 @@
-//! Share links: a url that shows one file or folder to whoever has it.
+//! Share links: a url that shows one file or folder to anyone who has it.
 //!
-//! - The url is `public_url`, `/s/`, and a secret of 256 random bits. Members may read it again, so the
-//!   store keeps that secret as it is; a password, which nobody may read again, is kept as Argon2id.
-//! - A link ends by being revoked, which hides it, or by expiring, which the list still shows.
+//! - The url is `public_url`, `/s/`, and a secret of 256 random bits. Members may read it again, so the store keeps
+//!   that secret in plain text; a password, which nobody may read again, is kept as Argon2id.
+//! - A link ends when it is revoked, which hides it, or when it expires; expired links are still listed.
 //! - An item has at most [`LINKS_PER_ITEM`] links that are not revoked, so that one answer holds them all.
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::secret::Secret;
 use super::string_enum::string_enum;
 use super::time::Timestamp;
 
-/// How many links an item may have that are not revoked (docs/decisions.md, L3).
+/// How many unrevoked links an item may have (docs/decisions.md, L3).
 pub const LINKS_PER_ITEM: usize = 1000;
 
 /// A share link, without its password.
@@ -24,7 +24,7 @@ pub struct ShareLink {
     pub id: ShareLinkId,
     /// What it shares.
     pub item_id: ItemId,
-    /// The part of the url that nobody can guess.
+    /// The unguessable part of the url.
     pub secret: Secret,
     /// What people call it.
     pub name: Option<String>,
@@ -34,7 +34,7 @@ pub struct ShareLink {
     pub permissions: Permissions,
     /// Whether it asks for a password.
     pub password_protected: bool,
-    /// From when on it shows nothing; none for a link without end.
+    /// When it expires, and shows nothing from then on; `None` if it never does.
     pub expires_at: Option<Timestamp>,
     /// How often it was opened.
     pub view_count: i64,
@@ -62,7 +62,7 @@ pub struct ListedShareLink {
 string_enum! {
     /// Who may follow a link.
     Audience {
-        /// Anybody who has the url.
+        /// Anyone who has the url.
         Public = "public",
         /// Members of the team.
         Team = "team",
@@ -74,7 +74,7 @@ string_enum! {
     ShareLinkStatus {
         /// It can be followed.
         Active = "active",
-        /// Its time is over.
+        /// It has expired.
         Expired = "expired",
     }
 }
@@ -84,11 +84,11 @@ string_enum! {
 pub struct Permissions {
     /// Whether it shows the item.
     pub can_view: bool,
-    /// Whether it hands the item out.
+    /// Whether the item can be downloaded.
     pub can_download: bool,
 }
 
-/// Who made a link; also after the user was removed.
+/// Who made a link, kept after the user is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Creator {
     /// The user.
@@ -98,7 +98,7 @@ pub struct Creator {
 }
 
 impl ShareLink {
-    /// The url to hand out. It is a secret: whoever has it can follow it.
+    /// The url to hand out. It is a secret: anyone who has it can follow it.
     pub fn url(&self, public_url: &str) -> Secret {
         Secret::from_text(format!("{public_url}/s/{}", self.secret.reveal()))
     }
@@ -120,7 +120,7 @@ impl ShareLink {
         }
     }
 
-    /// The error for an item that has as many links as it may; the command line shows it.
+    /// The error for an item that already has the most links allowed; the command line shows it.
     pub(crate) fn too_many(item_id: ItemId) -> Error {
         Error::Refused(format!(
             "{item_id} has {LINKS_PER_ITEM} share links, and no item may have more; revoke one first"
@@ -128,7 +128,7 @@ impl ShareLink {
     }
 }
 
-/// What a new link is to be.
+/// A request for a new link.
 #[derive(Clone, Debug)]
 pub struct CreateLink {
     /// What to share.
@@ -139,11 +139,11 @@ pub struct CreateLink {
     pub name: Option<String>,
     /// Who may follow it.
     pub audience: Audience,
-    /// Whether it hands the item out, or only shows it.
+    /// Whether the item can be downloaded, or only viewed.
     pub can_download: bool,
-    /// What it asks for.
+    /// The password that it asks for.
     pub password: Option<Secret>,
-    /// How long it works; none for a link without end.
+    /// How long it works; `None` if it never expires.
     pub expires_in: Option<Duration>,
 }
 
@@ -154,11 +154,11 @@ pub struct NewShareLink {
     pub id: ShareLinkId,
     /// As asked for.
     pub create: CreateLink,
-    /// The part of the url that nobody can guess.
+    /// The unguessable part of the url.
     pub secret: Secret,
     /// The password as Argon2id, a PHC string.
     pub password_hash: Option<Secret>,
-    /// From when on it shows nothing.
+    /// When it expires, and shows nothing from then on.
     pub expires_at: Option<Timestamp>,
     /// When it is made.
     pub now: Timestamp,

@@ -1,7 +1,7 @@
-//! Closed lists of words: an enum whose every value is one word, the same in the database, on the
-//! command line and in an answer.
+//! Closed lists of words: enums in which each value is one word, the same in the database, on the command line and in
+//! answers.
 
-/// Defines such an enum: `as_str`, `Display`, `FromStr`, and `ALL` in the order of definition.
+/// Defines such an enum, with `as_str`, `Display`, `FromStr`, and `ALL` in the order of definition.
 macro_rules! string_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$doc])*
@@ -43,10 +43,10 @@ macro_rules! string_enum {
 
 pub(crate) use string_enum;
 
-/// The text is none of the words of the list.
+/// A text that is none of an enum's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownValue {
-    /// The words of the list.
+    /// The enum's words.
     pub known: &'static [&'static str],
 }
 

@@ -1,4 +1,4 @@
-//! What a change decides upon.
+//! Subjects: what a change depends on. Changes with a subject in common are made one after the other.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -6,15 +6,15 @@ use super::catalog::Catalog;
 use super::id::{ProductId, SessionId};
 use super::secret::Digest;
 
-/// Something that a change reads, and on which it depends what the change does: it must not be changed by another until
-/// this one is committed or undone. Changes that have no subject in common may be made at once.
+/// Something that a change reads and that decides what the change does: no other change may alter it until this one is
+/// committed or rolled back. Changes that have no subject in common may be made at once.
 ///
-/// It is a hash: two that share one by chance are made one after the other, as if they had the same subject.
+/// It is a hash: changes whose subjects collide are made one after the other, as if they had the same subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Subject(u64);
 
 impl Subject {
-    /// A product of a team, in a mode. Of another catalog, the same id is none that anybody waits for.
+    /// A product of a team, in a mode. The same id in another catalog is another subject, which nobody has to wait for.
     pub fn product(catalog: Catalog, id: ProductId) -> Subject {
         Subject::of(("product", catalog, id))
     }
@@ -29,7 +29,7 @@ impl Subject {
         Subject::of(("session", id))
     }
 
-    /// A code that is presented, or a token that is of no session.
+    /// A code that is presented, or a token that belongs to no session.
     pub fn presented(digest: &Digest) -> Subject {
         Subject::of(("presented", digest.as_bytes()))
     }

@@ -1,4 +1,4 @@
-//! Teams: whose catalog, whose keys, whose files.
+//! Teams, which own catalogs, keys and files.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -30,7 +30,7 @@ impl Team {
         }
     }
 
-    /// The error for a team that was named otherwise by whoever wants to delete it; the command line shows it.
+    /// The error for a deletion that was confirmed with a name other than the team's; the command line shows it.
     pub(crate) fn not_confirmed(team: &Team) -> Error {
         let Team { id, name, .. } = team;
         Error::Refused(format!(
@@ -49,12 +49,12 @@ impl Team {
     }
 }
 
-/// How a command names a team: by its id, or by its name where no other team has the same.
+/// How a command names a team: by its id, or by its name if no other team has the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamedTeam {
     /// By its id.
     Id(TeamId),
-    /// By its name, in every character.
+    /// By its exact name.
     Name(String),
 }
 

@@ -1,4 +1,4 @@
-//! Time as the service speaks of it: milliseconds, UTC, read from one [`Clock`] that tests can set.
+//! Time as the service uses it: milliseconds, UTC, read from one [`Clock`] that tests can set.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -33,7 +33,7 @@ impl Timestamp {
         DateTime::from_timestamp_millis(self.0).unwrap_or_default()
     }
 
-    /// The instant `duration` later, at most the last one that there is.
+    /// The instant `duration` later, at most the last one that can be represented.
     #[must_use]
     pub fn after(self, duration: Duration) -> Timestamp {
         Timestamp(
@@ -42,7 +42,7 @@ impl Timestamp {
         )
     }
 
-    /// The instant `duration` earlier, at least the first one that there is.
+    /// The instant `duration` earlier, at least the first one that can be represented.
     #[must_use]
     pub fn before(self, duration: Duration) -> Timestamp {
         Timestamp(
@@ -56,13 +56,13 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// The beginning of the day in UTC that this instant lies in.
+    /// The start of the day in UTC that this instant lies in.
     #[must_use]
     pub fn to_the_day(self) -> Timestamp {
         Timestamp(self.0 - self.0.rem_euclid(86_400_000))
     }
 
-    /// The beginning of the minute that this instant lies in.
+    /// The start of the minute that this instant lies in.
     #[must_use]
     pub fn to_the_minute(self) -> Timestamp {
         Timestamp(self.0 - self.0.rem_euclid(60_000))
@@ -76,7 +76,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Tells the time. Everything that expires asks this, so that a test can move through a day at once.
+/// Tells the time. Everything that expires asks this, so that a test can skip a whole day at once.
 pub trait Clock: Send + Sync + 'static {
     /// The time now. It may stand still or step back; nothing may rely on it to increase.
     fn now(&self) -> Timestamp;
@@ -92,7 +92,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told otherwise, for tests.
+/// A clock that stands still until it is set, for tests.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 

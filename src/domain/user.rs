@@ -22,7 +22,7 @@ pub struct User {
     pub name: String,
     /// When the user was made.
     pub created_at: Timestamp,
-    /// When the user was deactivated; none for who may sign in.
+    /// When the user was deactivated; `None` if they may sign in.
     pub deactivated_at: Option<Timestamp>,
 }
 
@@ -36,7 +36,7 @@ impl User {
         }
     }
 
-    /// The error for an address that another user, who may have been removed since, has; the command line shows it.
+    /// The error for an address that another user has, who may have been removed since; the command line shows it.
     pub(crate) fn email_taken(email: &str, owner: Option<&User>) -> Error {
         let who = owner.map_or_else(String::new, |user| format!(", {}", user.id));
         Error::Refused(format!(
@@ -77,7 +77,7 @@ impl From<UserId> for NamedUser {
     }
 }
 
-/// Tells an address from a slip of the keyboard. Whether mail arrives there, only mail can tell.
+/// Tells an address from a typing error. Only sending mail can tell whether it arrives there.
 pub(crate) fn parse_email(text: &str) -> Result<String, Error> {
     let email = typed_text("email", text)?;
     let parts = email.rsplit_once('@');

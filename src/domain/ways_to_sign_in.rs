@@ -15,24 +15,24 @@ string_enum! {
     }
 }
 
-/// Which ways are switched on: the settings say so.
+/// Which ways are switched on, according to the settings.
 #[derive(Clone, Debug)]
 pub struct SwitchedOn {
     /// Passwords.
     pub password: bool,
-    /// Where passkeys are good, if they are offered.
+    /// Where passkeys work, if they are offered.
     pub relying_party: Option<RelyingParty>,
     /// The issuer whose identities count, if there is a provider.
     pub issuer: Option<String>,
 }
 
 impl SwitchedOn {
-    /// Whether nobody can sign in.
+    /// Whether no way is switched on.
     pub fn is_none(&self) -> bool {
         !self.password && self.relying_party.is_none() && self.issuer.is_none()
     }
 
-    /// The host of the passkeys that count; an empty one, which no passkey has, where none are offered.
+    /// The host of the passkeys that count; empty, which no passkey has, if none are offered.
     pub(crate) fn rp_id(&self) -> &str {
         self.relying_party.as_ref().map_or("", RelyingParty::id)
     }
@@ -53,7 +53,7 @@ impl Default for SwitchedOn {
 pub struct WaysToSignIn {
     /// Whether the user has a password.
     pub password: bool,
-    /// Whether the user has a passkey that is good here.
+    /// Whether the user has a passkey that works here.
     pub passkey: bool,
     /// Whether the user has an identity at the provider.
     pub provider: bool,

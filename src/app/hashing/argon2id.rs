@@ -1,7 +1,7 @@
-//! Argon2id as the crate has it, in memory that the thread keeps for its next hash.
+//! The crate's Argon2id, in memory that the thread keeps for its next hash.
 //!
-//! A hash of the crate's own maps 19 MiB and gives it back each time: the system stops every thread of the process for either,
-//! the more so where the one that hashes has to wait for a core in between.
+//! A hash made by the crate itself maps 19 MiB and unmaps them each time. For either, the system stops every thread of the
+//! process, all the more so if the hashing thread has to wait for a core in between.
 
 use std::cell::RefCell;
 
@@ -13,14 +13,14 @@ thread_local! {
     static MEMORY: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Hashes passwords, and compares them as all that can hash do (`PasswordVerifier`).
+/// Hashes passwords, and verifies them through the blanket `PasswordVerifier` of all hashers.
 pub(super) struct Argon2id;
 
 impl Argon2id {
     /// The hash of a password with a new salt, by the crate's parameters.
     ///
     /// # Errors
-    /// When the system has no random bytes, or the password has 4 GiB.
+    /// When the system has no random bytes, or the password is 4 GiB long.
     pub(super) fn hash(&self, password: &[u8]) -> Result<PasswordHash> {
         self.hash_password_with_params(password, &try_generate_salt()?, Params::default())
     }

@@ -1,4 +1,4 @@
-//! Whose password is looked at next, of all who wait (steps 1 to 3 of the module).
+//! The queues of callers who wait to have a password hashed (steps 1 to 3 of the module).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,79 +14,79 @@ use crate::domain::holder::Holder;
 use crate::limit::Seldom;
 use crate::weak_map::WeakMap;
 
-/// For how long somebody waits for a place.
+/// How long a caller waits for a place.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// So many of a line may wait: more than that would not be served in time.
+/// How many may wait in one queue: more would not be served in time.
 const LINE: usize = 32;
 
-/// So many of all lines may wait behind the first, and so many strangers who are the first. Who waits has one of the requests
-/// that are worked on, of which those who ask for tokens want some, too.
+/// How many may wait behind the first over all queues, and how many strangers may be the first of theirs. Each waiting
+/// caller occupies one of the requests in progress, of which token requests need some, too.
 const LINES: usize = 256;
 
-/// So many passwords of a user are counted that were looked at of late.
+/// How many recently hashed passwords of a holder are counted at most.
 const COUNTED: u32 = 60;
 
-/// In so many seconds one of them is forgotten.
+/// Seconds after which one of them is forgotten.
 const FORGOTTEN: u32 = 600;
 
-/// Those who wait for a place.
+/// The callers who wait for a place.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// Those who may wait for a place.
+    /// Permits of strangers to wait for a place.
     strangers: Arc<Semaphore>,
     known: Arc<Ranked>,
     looked_at: Seldom<Holder>,
-    /// For strangers behind the first of their line.
+    /// Room for strangers behind the first of their queue.
     room: Semaphore,
-    /// The same for those who are known, whom no stranger keeps out.
+    /// The same for known holders, so that strangers cannot keep them out.
     room_of_known: Semaphore,
     room_for_strangers: Arc<Semaphore>,
-    /// As long as somebody stands in it.
+    /// Each kept while a caller is in it.
     lines: WeakMap<Whose, Line>,
 }
 
-/// Who stands in a line.
+/// Whose queue it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Whose {
-    /// Those of one network, or one user.
+    /// The callers of one network, or one user.
     Holder(Holder),
-    /// The first of each network of a site.
+    /// The first caller of each network of a site.
     Site(IpNet),
 }
 
 #[derive(Debug)]
 struct Line {
-    /// Who has it is the first.
+    /// Held by the first in the queue.
     first: Arc<Semaphore>,
     room: Semaphore,
 }
 
-/// Somebody who is the first of their lines, until this is dropped.
+/// The front place in a caller's queues, held until dropped.
 pub(super) struct First {
-    /// Those with whom it waits for a place.
+    /// The callers with whom this one waits for a place.
     peers: Peers,
     _room: Option<OwnedSemaphorePermit>,
-    /// They are there as long as somebody stands in them.
+    /// The queues, which are kept while a caller is in them.
     _lines: Vec<(Arc<Line>, OwnedSemaphorePermit)>,
-    /// Until when there has to be a place.
+    /// When the wait for a place ends.
     deadline: Instant,
 }
 
-/// Those of one kind.
+/// The callers of one kind.
 enum Peers {
     Strangers(Arc<Semaphore>),
-    /// And how many passwords of this one were looked at of late.
+    /// With how many of this holder's passwords were recently hashed.
     Known(Arc<Ranked>, u64),
 }
 
-/// That somebody is the next of its kind.
+/// The turn of the next caller of its kind.
 enum Next {
     Stranger { _permit: OwnedSemaphorePermit },
     Known { _permit: Permit },
 }
 
-/// Somebody at a place, until this is dropped.
+/// A place at which a password is hashed, held until dropped.
 pub(crate) struct Place {
     _place: OwnedSemaphorePermit,
     _next: Next,
@@ -106,10 +106,10 @@ impl Lines {
         }
     }
 
-    /// Waits in the lines of `holder` (steps 1 and 2).
+    /// Waits in the queues of `holder` (steps 1 and 2).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when one is too long, or takes too long.
+    /// [`Error::Unavailable`] when a queue is full, or the wait takes too long.
     pub(super) async fn first(&self, holder: Holder) -> Result<First, Error> {
         let deadline = Instant::now() + QUEUE_TIMEOUT;
         let mut lines = vec![self.wait_in(Whose::Holder(holder), deadline).await?];
@@ -132,7 +132,7 @@ impl Lines {
         })
     }
 
-    /// Waits in a line.
+    /// Waits in one queue.
     async fn wait_in(
         &self,
         whose: Whose,
@@ -142,7 +142,7 @@ impl Lines {
         let first = match Arc::clone(&line.first).try_acquire_owned() {
             Ok(first) => first,
             Err(_) => {
-                // Of each network, one is in the line of its site, and needs no more room there.
+                // Only one caller per network is in the queue of its site, so that needs no limit.
                 let _rooms = match whose {
                     Whose::Site(_) => None,
                     Whose::Holder(holder) => {
@@ -174,7 +174,7 @@ impl First {
     /// Waits for one of `places` (step 3).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when there is none in time.
+    /// [`Error::Unavailable`] when no place is free in time.
     pub(super) async fn served(self, places: &Arc<Semaphore>) -> Result<Place, Error> {
         let next = match &self.peers {
             Peers::Strangers(peers) => Next::Stranger {
@@ -215,7 +215,7 @@ mod tests {
         Holder::Address(IpAddr::from([0x2001, 0xdb8, site, number, 0, 0, 0, 1]))
     }
 
-    /// In which order those are served, all of whom wait before there is a place.
+    /// The order in which `holders` are served, if all of them wait before a place is free.
     async fn order(lines: &Lines, holders: impl IntoIterator<Item = Holder>) -> Vec<Holder> {
         let places = Arc::new(Semaphore::new(1));
         let served = Mutex::new(Vec::new());
@@ -234,7 +234,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_comes_from_elsewhere_waits_for_one_password_of_each_line() {
         let lines = Lines::before(1);
-        // Two come many times, and then somebody else comes once.
+        // Two networks come many times, then another one comes once.
         let many = (0..20).map(|number| network(number % 2, 0));
         let served = order(&lines, many.chain([network(9, 0)])).await;
         assert_eq!(served.len(), 21);
@@ -244,7 +244,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_is_known_waits_for_one_stranger_and_a_site_for_its_own() {
-        // Thirty networks of one site, thirty sites, one more of those whom nobody knows, and two who are known.
+        // Thirty networks of one site, thirty sites, one more stranger, and two known holders.
         let (known, other) = (Holder::User(Uuid::nil()), Holder::Service);
         let one_site = (0..30).map(|number| network(0, number));
         let sites = (1..=30).map(|site| network(site, 0));
@@ -266,7 +266,7 @@ mod tests {
         assert!(place <= 2, "{served:?}");
     }
 
-    /// Somebody may have hundreds of accounts, whose passwords are looked at all the time.
+    /// One person may have hundreds of accounts, whose passwords are hashed all the time.
     #[tokio::test]
     async fn whoever_had_fewer_passwords_looked_at_of_late_goes_first() {
         let users = |numbers: std::ops::Range<u128>| {
@@ -277,7 +277,7 @@ mod tests {
             assert_eq!(order(&lines, users(0..50)).await.len(), 50);
         }
         let late = Holder::User(Uuid::from_u128(50));
-        // The second time as well: the first password had a slip.
+        // The second time as well, as if the first password was mistyped.
         for _ in 0..2 {
             let served = order(&lines, users(0..50).chain([late])).await;
             let place = served.iter().position(|&it| it == late).unwrap();
@@ -308,11 +308,11 @@ mod tests {
         let line = lines.line(Whose::Holder(network(0, 0)));
         for (room, all) in [(&line.room, LINE), (&lines.room, LINES)] {
             let taken = room.acquire_many(all as u32).await.unwrap();
-            // Whoever is alone in a line needs no room.
+            // A caller alone in a queue needs no room.
             let first = lines.first(network(0, 0)).await.unwrap();
             let told = lines.first(network(0, 0)).now_or_never().unwrap();
             assert!(matches!(told, Err(Error::Unavailable(_))));
-            // Nor does whoever is known need any that strangers have.
+            // Nor does a known holder need any of the strangers' room.
             let known = Holder::User(Uuid::nil());
             let first_known = lines.first(known).await.unwrap();
             let mut second = Box::pin(lines.first(known));
@@ -328,7 +328,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_waits_too_long_is_told() {
-        // The clock jumps to whatever is waited for.
+        // The paused clock jumps to the next timer.
         tokio::time::pause();
         let lines = Lines::before(1);
         let first = lines.first(network(0, 0)).await.unwrap();

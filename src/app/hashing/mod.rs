@@ -1,19 +1,18 @@
-//! Passwords are hashed: Argon2id, with the parameters that OWASP recommends, which are the crate's own (19 MiB, two
-//! passes).
+//! Password hashing: Argon2id, with the parameters that OWASP recommends, which are the crate's own (19 MiB, two passes).
 //!
-//! That is work for tens of milliseconds, so it is done where no request waits for the thread ([`threads`]), and by few
-//! threads at once: whoever wants a password to be looked at waits for a place ([`lines`]), and those who ask for the interface
-//! itself do not notice.
+//! A hash takes tens of milliseconds, so it runs off the threads that serve requests ([`threads`]), and on few threads at
+//! once: a caller who needs one waits for a place ([`lines`]), and API requests do not notice.
 //!
-//! Whoever has ten addresses may have as many passwords compared as a core compares. So there is an order:
+//! One person with ten addresses can send as many passwords as a core can compare. So there is an order:
 //!
-//! 1. Those of one network, or one user, stand in a line of their own, and only the first of each goes on: whoever comes from
-//!    elsewhere waits for one password of each line, not for all of them.
-//! 2. Of strangers, the first of the lines of one site stand in one more line, since who has a network often has all of them.
-//! 3. Strangers wait for each other first, and so do those who are known, by a session, by the cookie of a device or by a
-//!    link; and then as many of either for a place as there are places. So whoever is next of the ones waits for one of the
-//!    others, however many there are.
-//! 4. Of those who are known, the next is whoever had the fewest passwords looked at of late ([`ranked`]): somebody may have
+//! 1. Each network, and each user, has its own queue, and only the first in each goes on: a caller from elsewhere waits for
+//!    one password of each queue, not for all of them.
+//! 2. The first strangers in the queues of one site form one more queue, since the owner of a network often has the whole
+//!    site.
+//! 3. Strangers wait for each other first, and so do known holders, who are known by a session, a device cookie or a link.
+//!    Then as many of either kind as there are places wait for a place. So the next caller of one kind waits for one of the
+//!    other kind, however many of those there are.
+//! 4. Among known holders, the one with the fewest recently hashed passwords is next ([`ranked`]): one person may have
 //!    hundreds of accounts.
 
 mod argon2id;
@@ -35,7 +34,7 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::secret::Secret;
 
-/// The places at which passwords are hashed, and the lines before them.
+/// The places at which passwords are hashed, and the queues for them.
 #[derive(Debug)]
 pub(super) struct Hashing {
     lines: Lines,
@@ -50,7 +49,7 @@ impl Default for Hashing {
 }
 
 impl Hashing {
-    /// With so many places.
+    /// With this many places.
     fn at(places: usize) -> Hashing {
         Hashing {
             lines: Lines::before(places),
@@ -59,7 +58,7 @@ impl Hashing {
         }
     }
 
-    /// The hash of a password, as a PHC string with a salt of its own, for `holder`.
+    /// Hashes a password for `holder`, as a PHC string with its own salt.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when no place is free in time.
@@ -67,10 +66,10 @@ impl Hashing {
         self.work(holder, move || hash(&password)).await?
     }
 
-    /// What `work` gives, done at one of the places.
+    /// Runs `work` at one of the places, and returns its result.
     ///
     /// # Errors
-    /// As of [`hash`](Hashing::hash).
+    /// As for [`hash`](Hashing::hash).
     pub(super) async fn work<T: Send + 'static>(
         &self,
         holder: Holder,
@@ -80,16 +79,16 @@ impl Hashing {
         self.work_at(place, work).await
     }
 
-    /// Waits in the lines of `holder`, and then for a place.
+    /// Waits in the queues of `holder`, and then for a place.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when a line is too long, or it takes too long.
+    /// [`Error::Unavailable`] when a queue is full, or the wait takes too long.
     pub(super) async fn place(&self, holder: Holder) -> Result<Place, Error> {
         let first = self.lines.first(holder).await?;
         first.served(&self.places).await
     }
 
-    /// Whether a password is the one of that hash. It takes as long where there is no hash.
+    /// Whether a password matches the hash. Takes just as long if there is no hash.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -117,10 +116,10 @@ impl Hashing {
         work: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<T, Error> {
         let threads = Arc::clone(&self.threads);
-        // A task of its own: who asked for it may give up, and the place is taken until it is done.
+        // Its own task: the caller may give up, but the place stays taken until the work is done.
         let task = tokio::spawn(async move {
             let result = threads.carry_out(work).await;
-            // Whoever has the result finds it free.
+            // Before the caller gets the result, so that it finds the place free.
             drop(place);
             result
         });
@@ -167,7 +166,7 @@ mod tests {
         let places = hashing.places.available_permits();
         assert!((1..=4).contains(&places), "{places}");
         let all = hashing.places.acquire_many(places as u32).await.unwrap();
-        // The clock jumps to whatever is waited for.
+        // The paused clock jumps to the next timer.
         tokio::time::pause();
         let late = hashing.hash(NETWORK, Secret::from_text("tulip")).await;
         assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");

@@ -1,7 +1,7 @@
-//! Permits for those who have had fewest.
+//! A semaphore that serves the waiter with the fewest recent permits first.
 //!
-//! A semaphore serves those who wait in the order in which they came. Somebody with hundreds of accounts is always among the
-//! first then. Here whoever waits says how much they have had of late, and the least goes first.
+//! A plain semaphore serves waiters in order of arrival. Then a person with hundreds of accounts is always among the first.
+//! Here each waiter says how much it has recently had, and the one with the least goes first.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,30 +11,30 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::domain::Error;
 
-/// Permits, and who waits for one.
+/// The permits, and the waiters.
 #[derive(Debug)]
 pub(super) struct Ranked(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// By what they have had, and then as they came.
+    /// By what they have had, then by arrival.
     waiting: BTreeMap<(u64, u64), oneshot::Sender<Permit>>,
     came: u64,
 }
 
-/// One of the permits, until this is dropped.
+/// One of the permits, held until dropped.
 #[derive(Debug)]
 pub(super) struct Permit(Arc<Ranked>);
 
-/// That somebody waits, until this is dropped.
+/// Removes a waiter when dropped.
 struct Waiting<'a> {
     ranked: &'a Ranked,
     key: (u64, u64),
 }
 
 impl Ranked {
-    /// So many.
+    /// With this many permits.
     pub(super) fn new(permits: usize) -> Arc<Ranked> {
         Arc::new(Ranked(Mutex::new(State {
             free: permits,
@@ -43,10 +43,10 @@ impl Ranked {
         })))
     }
 
-    /// Waits for a permit, behind those who `had` less.
+    /// Waits for a permit, behind the waiters who `had` less.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when there is none in time.
+    /// [`Error::Unavailable`] when none is free in time.
     pub(super) async fn acquire(
         self: &Arc<Self>,
         had: u64,
@@ -69,7 +69,7 @@ impl Ranked {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is locked.
+        // Nothing panics while this is locked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -88,7 +88,7 @@ impl Drop for Permit {
             return;
         };
         drop(state);
-        // Whoever has stopped waiting lets go of it, which gives it to the next.
+        // A waiter that is gone drops the permit, which passes it on to the next.
         drop(next.send(Permit(Arc::clone(&self.0))));
     }
 }
@@ -128,7 +128,7 @@ mod tests {
         let taken = ranked.acquire(0, soon()).await.unwrap();
         assert!(ranked.acquire(0, soon()).now_or_never().is_none());
         assert!(ranked.state().waiting.is_empty());
-        // It is on its way to somebody who has just stopped.
+        // The permit is on its way to a waiter that has just stopped.
         let mut waits = Box::pin(ranked.acquire(0, soon()));
         assert!((&mut waits).now_or_never().is_none());
         drop(taken);

@@ -1,8 +1,8 @@
-//! The threads by which passwords are hashed.
+//! The threads that hash passwords.
 //!
-//! A request that comes while a password is hashed is not to notice it. So the threads get what others leave of the cores; and
-//! they are kept for a while, each with the memory that a hash takes: to begin a thread is work for the one that serves
-//! requests, and whoever gives memory back to the system keeps all others from getting any, for as long as it waits for a core.
+//! Hashing must not delay requests. So these threads get only what others leave of the cores, and they are kept for a while,
+//! each with the memory of a hash: starting a thread is work for the thread that serves requests, and a thread that returns
+//! memory to the system keeps all others from getting any for as long as it waits for a core.
 
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -14,35 +14,35 @@ use tokio::time::{sleep, timeout};
 
 use crate::domain::Error;
 
-/// For how long a hash may take at a spare place. Where it took longer, others leave nothing of the cores.
+/// How long a hash may take at a spare place. If it takes longer, others leave nothing of the cores.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// For how long a spare place is not used then.
+/// How long the spare place is not used after that.
 const CROWDED: Duration = Duration::from_secs(30);
 
-/// For how long a thread without work is kept, and its memory.
+/// How long an idle thread is kept, with its memory.
 const KEPT: Duration = Duration::from_secs(10);
 
-/// The threads, by what they get of a core.
+/// The threads, by their share of a core.
 #[derive(Debug)]
 pub(super) struct Threads {
     spare: Pool,
     low: Pool,
-    /// One for each thread that gets only what nobody wants: where that is nothing, it stays for long.
+    /// One for each thread that runs only on an otherwise idle core. If no core is idle, it stays taken for long.
     spare_places: Arc<Semaphore>,
 }
 
-/// Threads of one priority, begun when there is work for them.
+/// Threads of one priority, started on demand.
 #[derive(Debug)]
 struct Pool(Option<Runtime>);
 
-/// What a thread that hashes gets of a core that others want, too. With that of all others, a request that comes while it
-/// hashes would wait until the system takes the core away from it, some milliseconds.
+/// What a hashing thread gets of a core that others want, too. At normal priority, a request that comes while it hashes
+/// would wait some milliseconds until the system takes the core away from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Priority {
-    /// Next to nothing (SCHED_IDLE): whoever wakes up has the core at once.
+    /// Next to nothing (SCHED_IDLE): any other thread that wakes up has the core at once.
     Spare,
-    /// A tenth: some passwords are hashed beside requests without end, which may have to wait for a moment.
+    /// A tenth: some passwords are hashed even beside an endless stream of requests, which may have to wait for a moment.
     Low,
 }
 
@@ -61,8 +61,8 @@ impl Threads {
         }
     }
 
-    /// What `work` gives. With a spare place, by a thread that runs only where nobody else wants to; if that has nothing after
-    /// [`PATIENCE`], or there is no spare place, by one that gets at least a little of a core.
+    /// Runs `work`, and returns its result. With a spare place, a thread runs it that uses only idle cores. If that has no
+    /// result after [`PATIENCE`], or there is no spare place, a thread that gets at least a little of a core runs it.
     ///
     /// # Errors
     /// [`Error::Internal`] when `work` panics.
@@ -71,7 +71,7 @@ impl Threads {
         work: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<T, Error> {
         let work = Arc::new(work);
-        // Both may have a result, and neither waits for anybody to take it.
+        // Both threads may have a result, and neither waits for it to be taken.
         let (done, mut result) = mpsc::channel(2);
         if let Ok(place) = Arc::clone(&self.spare_places).try_acquire_owned() {
             let place = Arc::new(place);
@@ -79,7 +79,7 @@ impl Threads {
             if let Ok(Some(result)) = timeout(PATIENCE, result.recv()).await {
                 return Ok(result);
             }
-            // Nobody else tries that for a while.
+            // No other hash tries this place for a while.
             tokio::spawn(async move {
                 sleep(CROWDED).await;
                 drop(place);
@@ -100,11 +100,11 @@ impl Pool {
             .thread_name("password")
             .on_thread_start(move || priority.apply())
             .build();
-        // It has neither clock nor sockets, which are all that the system could refuse.
+        // It has no timer and no sockets, which are all that the system could refuse.
         Pool(Some(runtime.expect("a runtime without drivers")))
     }
 
-    /// Has `work` done by one of the threads, which keeps `place` until then.
+    /// Runs `work` on one of the threads, which keeps `place` until it is done.
     fn start<T: Send + 'static>(
         &self,
         work: &Arc<impl Fn() -> T + Send + Sync + 'static>,
@@ -115,7 +115,7 @@ impl Pool {
         let work = move || {
             let result = work();
             drop(place);
-            // Nobody may be there to take it.
+            // The receiver may be gone.
             _ = done.try_send(result);
         };
         if let Some(runtime) = &self.0 {
@@ -125,7 +125,7 @@ impl Pool {
 }
 
 impl Drop for Pool {
-    /// Waits for nobody.
+    /// Does not wait for the threads.
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
@@ -134,9 +134,9 @@ impl Drop for Pool {
 }
 
 impl Priority {
-    /// Gives it to this thread. Where that is not allowed, the hash is as good.
+    /// Sets the priority of this thread. If that is not allowed, hashing works all the same.
     fn apply(self) {
-        // Elsewhere it would be that of the whole process.
+        // On other systems it would apply to the whole process.
         #[cfg(target_os = "linux")]
         {
             use thread_priority::NormalThreadSchedulePolicy::Idle;
@@ -202,7 +202,7 @@ mod tests {
             number
         };
         assert_eq!(threads.carry_out(stuck).await.unwrap(), 1);
-        // As long as it is there, nobody waits for another of its kind.
+        // As long as it is stuck, no other hash tries its place.
         assert_eq!(threads.spare_places.available_permits(), 0);
         assert_eq!(threads.carry_out(|| 2).await.unwrap(), 2);
         tokio::time::pause();

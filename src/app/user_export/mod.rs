@@ -1,5 +1,5 @@
-//! All that is stored about a user, as JSON (docs/decisions.md, W12 and X59). No secret is in it, and no digest of one, and of
-//! others no more than their ids.
+//! Exports everything stored about a user, as JSON (docs/decisions.md, W12 and X59). It contains no secret, no digest of
+//! one, and nothing about other users but their ids.
 
 mod row;
 mod told;
@@ -23,15 +23,15 @@ use crate::store::{
     user,
 };
 
-/// As many codes are told that nobody has used: each is over within minutes, and has a long address.
+/// How many unused codes are exported: each expires within minutes, and has a long address.
 const CODES: usize = 100;
 
 impl App {
-    /// The same as [`export_user`](App::export_user), for the operator: the audit says that it was given out. (A person's own is
-    /// not told of there, since they look at it by a GET, which changes nothing.)
+    /// Like [`export_user`](App::export_user), for the operator: the export is recorded in the audit. (A user's own export
+    /// is not, since it is a GET, which changes nothing.)
     ///
     /// # Errors
-    /// As of [`export_user`](App::export_user).
+    /// As for [`export_user`](App::export_user).
     pub async fn export_user_for_operator(&self, id: UserId) -> Result<String, Error> {
         let event = self.event(&Actor::Operator, Action::ExportUser).to(id.0);
         let tell = async move |sql: Sql<'_>| {
@@ -42,10 +42,10 @@ impl App {
         self.export_user(id).await
     }
 
-    /// All that is stored about a user, whole.
+    /// Exports everything stored about a user, as one text.
     ///
     /// # Errors
-    /// As of [`tell_of_user`](App::tell_of_user).
+    /// As for [`tell_of_user`](App::tell_of_user).
     pub async fn export_user(&self, id: UserId) -> Result<String, Error> {
         let (to, mut pieces) = mpsc::channel::<String>(1);
         let whole = async {
@@ -59,12 +59,12 @@ impl App {
         told.map(|()| whole)
     }
 
-    /// All that is stored about a user, as indented JSON; of each kind of rows the first 10,000 (of codes fewer), and whether
-    /// there are more (`moreDone`). It goes piece by piece to whoever takes it, and the next is read when the one before was
+    /// Exports everything stored about a user, as indented JSON: the first 10,000 rows of each kind (fewer codes), and
+    /// whether there are more (`moreDone`). It is sent piece by piece, and the next piece is read once the one before was
     /// taken: of what may be long, no more than a piece is in memory.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown user; what the store answers; [`Error::Unavailable`] when nobody takes it any more.
+    /// [`Error::Missing`] for an unknown user; any store error; [`Error::Unavailable`] when the receiver is gone.
     pub async fn tell_of_user(&self, id: UserId, to: mpsc::Sender<String>) -> Result<(), Error> {
         let mut all = Told::to(to, id.into(), self.part_turns.clone()).await?;
         self.tell_of_account(id, &mut all).await?;
@@ -74,7 +74,7 @@ impl App {
         all.end().await
     }
 
-    /// Who it is, how they sign in, and what is under way about it.
+    /// Writes who the user is, how they sign in, and what is pending.
     async fn tell_of_account(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
         let now = self.now();
         let find = async move |sql: Sql<'_>| {
@@ -138,7 +138,7 @@ impl App {
         Ok(())
     }
 
-    /// Where they are signed in, and where somebody was refused.
+    /// Writes where the user is signed in, and the sign-ins that were refused.
     async fn tell_of_sessions(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
         let now = self.now();
         let mut browsers = all.parts("browsers", row::browser, |it| it.id);
@@ -165,7 +165,7 @@ impl App {
         Ok(())
     }
 
-    /// The teams that they are in, and what they have made there.
+    /// Writes the user's teams, and what the user has made there.
     async fn tell_of_work(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
         let mut teams = all.parts("teams", row::team, |it| it.member.team_id);
         while let Some(part) = teams.next {
@@ -192,7 +192,7 @@ impl App {
         Ok(())
     }
 
-    /// What they have done, and what others have done to them; the newest.
+    /// Writes what the user has done, and what others have done to them; the newest of each.
     async fn tell_of_events(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
         let mut done = all.parts("done", row::event, |it| it.id);
         while let Some(part) = done.next {

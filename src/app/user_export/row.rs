@@ -1,4 +1,4 @@
-//! What is told of a row of each kind.
+//! The exported form of a row of each kind.
 
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ pub(super) fn code(it: &AuthCode) -> Value {
 }
 
 pub(super) fn refused_sign_in(it: &RefusedSignIn) -> Value {
-    // What has no address is of all others of the day.
+    // A row without an address stands for all other addresses of the day.
     let address = (!it.client_address.is_empty()).then_some(&it.client_address);
     json!({
         "minute": text(it.minute),
@@ -134,7 +134,7 @@ pub(super) fn share_link((it, team_id): &(ShareLink, TeamId)) -> Value {
     })
 }
 
-/// A plan that waits to be confirmed; the file is the team's.
+/// An import plan that waits to be confirmed. The file is not included, since it is the team's.
 pub(super) fn import((catalog, since): &(Catalog, Timestamp)) -> Value {
     json!({ "teamId": catalog.team_id, "mode": catalog.mode, "since": text(*since) })
 }
@@ -151,7 +151,7 @@ pub(super) fn event(it: &AuditEvent) -> Value {
     })
 }
 
-/// From where others do what they do is theirs.
+/// An event of another user. From where they did it is not included, since that is their data.
 pub(super) fn event_of_others(it: &AuditEvent) -> Value {
     json!({
         "action": it.action,

@@ -1,4 +1,4 @@
-//! How all of it is written: an object of lists, as indented JSON, which goes piece by piece to whoever takes it.
+//! Writes the export: an object of lists, as indented JSON, sent piece by piece to a receiver.
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -8,28 +8,28 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::list::Part;
 
-/// As many rows of each kind are told: some megabytes of text.
+/// How many rows of each kind are exported: some megabytes of text.
 const MOST: usize = 10_000;
 
-/// One more says whether there are more.
+/// One more, to tell whether there are more.
 pub(super) const ASKED: u32 = MOST as u32 + 1;
 
-/// As many rows are read and told at a time, which SQLite and this do on an async thread: others go on in between. Each may have
-/// two kilobytes of what an app calls itself.
+/// How many rows are read and written at a time. SQLite and this run on an async thread, and others go on in between. Each
+/// row may have two kilobytes of what an app calls itself.
 const AT_ONCE: u32 = 100;
 
-/// The least bytes of a piece, but for the last: of smaller ones, the server could not tell that a peer takes none.
+/// Least bytes of a piece, except the last: with smaller ones, the server could not tell that a peer takes none.
 const PIECE: usize = 128 * 1024;
 
-/// What is told: the members of an object.
+/// An export being written: the members of an object.
 pub(super) struct Told {
     to: mpsc::Sender<String>,
     holder: Holder,
     turns: PartTurns,
-    /// To read and write a part, and not while somebody takes a piece.
+    /// The turn to read and write a part; not held while a piece is being sent.
     turn: Option<PartTurn>,
     is_begun: bool,
-    /// What has not gone yet.
+    /// Text that is not sent yet.
     text: String,
 }
 
@@ -51,7 +51,7 @@ impl Told {
         Ok(all)
     }
 
-    /// Hands over what is large enough, and lets others go on.
+    /// Sends the text if it is large enough for a piece, and lets others go on.
     async fn pass_on(&mut self) -> Result<(), Error> {
         self.turn = None;
         if self.text.len() >= PIECE {
@@ -72,7 +72,7 @@ impl Told {
         self.hand_over().await
     }
 
-    /// A member.
+    /// Writes a member.
     pub(super) fn member(&mut self, name: &str, value: &Value) {
         self.name(name);
         self.text += &format!("{value:#}").replace('\n', "\n  ");
@@ -84,7 +84,7 @@ impl Told {
         self.text += &format!("{before}  \"{name}\": ");
     }
 
-    /// The first rows of a kind, and whether there are more.
+    /// Writes the first rows of a kind, and whether there are more.
     pub(super) async fn rows<T>(
         &mut self,
         name: &str,
@@ -95,7 +95,7 @@ impl Told {
         self.rows_up_to(MOST, (name, more), rows, row).await
     }
 
-    /// The same, of a kind of which fewer are told.
+    /// Like [`rows`](Told::rows), for a kind of which fewer are exported.
     pub(super) async fn rows_up_to<T>(
         &mut self,
         most: usize,
@@ -114,7 +114,7 @@ impl Told {
         Ok(())
     }
 
-    /// Rows of a kind that may be many, or long.
+    /// Starts a list of rows that may be many, or long.
     pub(super) fn parts<T, Id>(
         &mut self,
         name: &str,
@@ -132,7 +132,7 @@ impl Told {
         }
     }
 
-    /// Elements of a list, as they stand in a member.
+    /// Writes elements of a list, indented as in a member.
     fn elements(&mut self, elements: impl Iterator<Item = Value>, are_first: bool) {
         for (number, element) in elements.enumerate() {
             self.text += if are_first && number == 0 { "[" } else { "," };
@@ -146,20 +146,20 @@ impl Told {
     }
 }
 
-/// Rows that are read and told part by part.
+/// A list of rows that are read and written part by part.
 pub(super) struct Parts<'a, T, Id> {
     all: &'a mut Told,
     row: fn(&T) -> Value,
     id: fn(&T) -> Id,
     told: usize,
-    /// Whether there are more than are told.
+    /// Whether there are more than are exported.
     has_more: bool,
-    /// What is to be read next, if there may be more.
+    /// The next part to read, if there may be more.
     pub(super) next: Option<Part<Id>>,
 }
 
 impl<T, Id> Parts<'_, T, Id> {
-    /// The next part is read.
+    /// Writes the part that was read.
     pub(super) async fn take(&mut self, rows: Vec<T>) -> Result<(), Error> {
         let room = MOST - self.told;
         let told = &rows[..rows.len().min(room)];
@@ -175,7 +175,7 @@ impl<T, Id> Parts<'_, T, Id> {
         self.all.pass_on().await
     }
 
-    /// As of [`Told::rows`].
+    /// Ends the list, as [`Told::rows`] does.
     pub(super) fn end(self, more: &str) {
         self.all.end_of_rows(self.told == 0);
         self.all.member(more, &self.has_more.into());
@@ -186,7 +186,7 @@ impl<T, Id> Parts<'_, T, Id> {
 mod tests {
     use super::*;
 
-    /// What is told of so many rows, in pieces.
+    /// The pieces of an export of this many rows.
     async fn told(rows: usize, row: fn(&()) -> Value) -> Vec<String> {
         let (to, mut pieces) = mpsc::channel(1_000);
         let turns = PartTurns::new(1);
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(others.len(), 10, "of 200 rows each");
         assert!(others.iter().all(|it| it.len() >= large));
         assert!(last.len() < large);
-        // What is smaller is one.
+        // A smaller export is one piece.
         assert_eq!(told(1_000, |()| "x".repeat(100).into()).await.len(), 1);
         assert_eq!(told(100, |()| "x".repeat(100).into()).await.len(), 1);
     }

@@ -36,7 +36,7 @@ fn query(pairs: &[(&str, &str)]) -> String {
     query.extend_pairs(pairs).finish()
 }
 
-/// The good request with one parameter otherwise; an empty one is left out.
+/// The valid request with one parameter changed; an empty value leaves it out.
 fn with(name: &str, value: &str) -> Vec<(String, String)> {
     let mut pairs: Vec<_> = GOOD
         .iter()
@@ -159,7 +159,7 @@ fn a_state_comes_back_as_it_was_and_has_a_bound() {
         let location = refused(&with("state", &long));
         assert!(location.len() < 300 && !location.contains("state=x"));
     }
-    // Three characters each, and the sign-in page carries them again.
+    // Each character takes three when encoded, and the sign-in page encodes them again.
     let mut pairs = with("state", &"\0".repeat(2_048));
     pairs.push(("login_hint".into(), "\0".repeat(254)));
     let location = refused(&pairs);

@@ -1,6 +1,6 @@
-//! What a browser is asked to have signed, and what is made of its answer: the calls of the library.
+//! WebAuthn ceremonies: asks a browser to have something signed, and checks its answer, with calls to the library.
 //!
-//! It takes some hundred microseconds to check a signature, which is done where the request is.
+//! Checking a signature takes a few hundred microseconds, and is done inline with the request.
 
 use webauthn_rp::bin::{Decode as _, Encode as _};
 use webauthn_rp::request::auth::{
@@ -25,22 +25,22 @@ use crate::domain::id::{PasskeyId, UserId};
 use crate::domain::time::Timestamp;
 use crate::domain::user::User;
 
-/// The longest answer that is read. One has two kilobytes, or a few more where keys are of RSA.
+/// The longest answer that is read. An answer has two kilobytes, or a few more if the key is RSA.
 const LENGTH: usize = 32 * 1024;
 
-/// The longest key that is kept: one of RSA with 4096 bits. Longer ones would take long to check.
+/// The longest key that is stored: RSA with 4096 bits. Longer ones would take long to check.
 const KEY_LENGTH: usize = 600;
 
-/// What a browser is given to have signed.
+/// What a browser is asked to have signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// What its script passes on, as JSON (WebAuthn Level 3, section 5.1.10).
+    /// The options that its script passes on, as JSON (WebAuthn Level 3, section 5.1.10).
     pub options: String,
     /// The sealed challenge, which comes back with the answer.
     pub challenge: String,
 }
 
-/// What it answers.
+/// A browser's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The sealed challenge.
@@ -49,14 +49,14 @@ pub struct Answer {
     pub credential: String,
 }
 
-/// What to ask a browser for, and what to know when it answers: options and state.
+/// The options for the browser, and the state that checking its answer needs.
 type Begun = Result<(String, Vec<u8>), Error>;
 
 /// Asks for a new passkey, on a device that has none of `known`.
 pub(crate) fn ask_to_add(party: &RelyingParty, user: &User, known: &[Passkey]) -> Begun {
     let handle = UserHandle16::from(*user.id.as_bytes());
     let id = user.id.to_string();
-    // A name that the library does not take is no reason to have no passkey; the device shows the id then.
+    // If the library does not accept the email as a name, the device shows the id instead.
     let name = Username::try_from(user.email.as_str());
     let name = name.or_else(|_| Username::try_from(id.as_str()));
     let entity = PublicKeyCredentialUserEntity {
@@ -66,7 +66,8 @@ pub(crate) fn ask_to_add(party: &RelyingParty, user: &User, known: &[Passkey]) -
     };
     let known: Result<_, Error> = known.iter().map(descriptor).collect();
     let mut options = PublicKeyCredentialCreationOptions::passkey(&party.rp_id, entity, known?);
-    // A security key is to name nobody before it knows who holds it; a device that knows no such protection is good, too.
+    // A security key should name no user before it has verified who holds it; devices without that protection are
+    // accepted, too.
     let protection = CredProtect::UserVerificationRequired(ExtensionInfo::AllowDontEnforceValue);
     options.extensions.cred_protect = protection;
     let (state, options) = options.start_ceremony().map_err(failed)?;
@@ -82,7 +83,7 @@ fn descriptor(passkey: &Passkey) -> Result<PublicKeyCredentialDescriptor<Vec<u8>
 }
 
 fn transports(passkey: &Passkey) -> Result<AuthTransports, Error> {
-    // Those that a later release wrote are not known; a browser finds the device without.
+    // Transports that a later release wrote cannot be read; a browser finds the device without them.
     if passkey.format != FORMAT {
         return Ok(AuthTransports::NONE);
     }
@@ -90,7 +91,7 @@ fn transports(passkey: &Passkey) -> Result<AuthTransports, Error> {
     AuthTransports::decode(bits).map_err(failed)
 }
 
-/// The passkey that a browser answers with; `state` is what there was to know.
+/// Checks a browser's answer, and returns the new passkey; `state` was made with the options.
 ///
 /// # Errors
 /// [`Error::PasskeyRefused`]; [`Error::Internal`].
@@ -109,7 +110,7 @@ pub(crate) fn added(
     let origins = [party.origin.as_str()];
     let options = RegistrationVerificationOptions::<&str, &str> {
         allowed_origins: &origins,
-        // Password managers answer what nobody has asked, which harms nobody.
+        // Password managers answer for extensions that were not asked for, which does no harm.
         error_on_unsolicited_extensions: false,
         ..RegistrationVerificationOptions::default()
     };
@@ -145,15 +146,15 @@ pub(crate) fn ask_to_sign(party: &RelyingParty) -> Begun {
     Ok((options, state.encode().map_err(failed)?))
 }
 
-/// What a passkey has signed; nothing of it is checked yet.
+/// What a passkey has signed, not checked yet.
 pub(crate) struct Signed(DiscoverableAuthentication16);
 
-/// What it is worth.
+/// The result of checking it.
 #[derive(Debug)]
 pub(crate) enum Verified {
     /// The passkey is its user's; this is its state from now on.
     Good(Vec<u8>),
-    /// There are two of the same key.
+    /// There are two copies of the key.
     Cloned,
 }
 
@@ -171,12 +172,12 @@ impl Signed {
         }
     }
 
-    /// What the authenticator calls the passkey.
+    /// The authenticator's id for the passkey.
     pub(crate) fn credential_id(&self) -> Vec<u8> {
         self.0.raw_id().as_ref().to_vec()
     }
 
-    /// Checks it against the passkey that has the id; `state` is what there was to know.
+    /// Checks it against the passkey with that id; `state` was made with the options.
     ///
     /// # Errors
     /// [`Error::PasskeyRefused`]; [`Error::Internal`].
@@ -218,7 +219,7 @@ impl Signed {
     }
 }
 
-/// What cannot happen with what this module itself has written.
+/// An error that cannot happen with data that this module itself has written.
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::internal(error.to_string())
 }

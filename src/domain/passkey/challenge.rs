@@ -1,13 +1,12 @@
-//! Challenges: what a passkey is to sign, so that nobody can use a signature of another time or place
-//! (docs/decisions.md, P23).
+//! Challenges: what a passkey signs, so that no signature from another time or place can be used (docs/decisions.md, P23).
 //!
-//! 1. Anybody may ask for a challenge, so none is kept. What would have to be kept is sealed by a key that all replicas share,
-//!    given to the browser, and comes back with the answer: what the library has to know, and when it expires.
-//! 2. The seal is bound to one purpose and one browser: that of a sign-in to a cookie, the others to the browser session.
-//! 3. A challenge whose answer was right is spent: its digest is kept until it expires, in the transaction that the answer is
-//!    good for. So that table grows by what somebody with a passkey does, and by nothing else.
-//! 4. A release that changes what is sealed changes the version, too: what was sealed before is refused, which a browser
-//!    notices for five minutes at most.
+//! 1. Anyone may ask for a challenge, so none is stored. What would have to be stored (what the library needs, and when the
+//!    challenge expires) is sealed with a key that all replicas share, given to the browser, and comes back with the answer.
+//! 2. The seal is bound to one purpose and one browser: for a sign-in, to a cookie; otherwise, to the browser session.
+//! 3. A correct answer spends its challenge: the transaction in which the answer counts stores the digest, which is kept
+//!    until the challenge expires. So only people with a passkey can make that table grow.
+//! 4. A release that changes what is sealed must also change the version: challenges sealed before are then refused, which a
+//!    browser notices for five minutes at most.
 
 use std::time::Duration;
 
@@ -18,13 +17,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 
-/// For how long a challenge is good.
+/// How long a challenge is valid.
 pub const LIFETIME: Duration = Duration::from_mins(5);
 
 const VERSION: u8 = 1;
 const TAG: usize = 32;
 
-/// Several times what any text of ours has.
+/// Several times the length of any challenge that we make.
 const LENGTH: usize = 1024;
 
 /// What a challenge is for.
@@ -32,24 +31,24 @@ const LENGTH: usize = 1024;
 pub(crate) enum Purpose {
     /// To sign in.
     SignIn = 1,
-    /// To prove again who one is.
+    /// To confirm who the user is.
     Confirm = 2,
     /// To add a passkey.
     Add = 3,
 }
 
-/// The key of challenges.
+/// Seals and opens challenges.
 #[derive(Debug)]
 pub(crate) struct Challenges(Key);
 
-/// A challenge that has come back, and may be answered.
+/// A challenge that has come back and is still valid.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// What the library has to know.
+    /// What the library needs to check the answer.
     pub(crate) state: Vec<u8>,
-    /// What is kept of it once it is spent.
+    /// What is stored once it is spent.
     pub(crate) digest: Digest,
-    /// The first instant at which it is no longer good.
+    /// The first instant at which it is no longer valid.
     pub(crate) expires_at: Timestamp,
 }
 
@@ -58,7 +57,7 @@ impl Challenges {
         Challenges(Key::new(HMAC_SHA256, &key))
     }
 
-    /// What a browser brings back with the answer; `browser` is what it is known by.
+    /// Seals a challenge, to come back from the browser with the answer; `browser` identifies that browser.
     pub(crate) fn seal(
         &self,
         purpose: Purpose,
@@ -72,7 +71,7 @@ impl Challenges {
         URL_SAFE_NO_PAD.encode(sealed)
     }
 
-    /// What was sealed, if it was for this purpose and this browser, and is still good.
+    /// Opens a sealed challenge, if it is for this purpose and this browser and still valid.
     pub(crate) fn open(
         &self,
         purpose: Purpose,
@@ -88,7 +87,7 @@ impl Challenges {
         let (tag, state) = sealed.split_first_chunk::<TAG>()?;
         verify(&self.0, &message(purpose, browser, *expires_at, state), tag).ok()?;
         let expires_at = Timestamp::from_millis(i64::from_be_bytes(*expires_at));
-        // One of a clock that is ahead by as much again was not made in these five minutes.
+        // A challenge that expires later than that was made by a clock that is more than five minutes ahead.
         let is_in_time = now < expires_at && expires_at <= now.after(2 * LIFETIME);
         is_in_time.then(|| Opened {
             state: state.to_vec(),
@@ -99,7 +98,7 @@ impl Challenges {
 }
 
 fn message(purpose: Purpose, browser: &Digest, expires_at: [u8; 8], state: &[u8]) -> Vec<u8> {
-    // All but the last have one length each, so no two messages are the same.
+    // All parts but the last have a fixed length, so no two different inputs give the same message.
     let purpose = [VERSION, purpose as u8];
     [&purpose[..], browser.as_bytes(), &expires_at, state].concat()
 }

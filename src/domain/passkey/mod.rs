@@ -1,12 +1,13 @@
-//! Passkeys: WebAuthn credentials by which users sign in (docs/decisions.md, P20 to P24).
+//! Passkeys: WebAuthn credentials with which users sign in (docs/decisions.md, P20 to P24).
 //!
-//! 1. The relying party is the host of the origin, and a passkey is good at the host at which it was made. An IP address is
-//!    no host to a browser, so there are none at one.
-//! 2. A passkey finds its user by itself (it is discoverable), and makes sure that it is the user who holds it, by a PIN or a
-//!    finger. Which device made it is not asked.
-//! 3. The library checks what WebAuthn Level 3 has a relying party check (sections 7.1 and 7.2), and writes what it has to know
-//!    next time: the key, then the counter, whether there is a backup, and how the user was verified. `FORMAT` tells its writings apart.
-//! 4. A counter that does not go on means that there are two of the same key: that passkey is refused.
+//! 1. The relying party is the host of the origin, and a passkey works at the host for which it was made. Browsers accept no
+//!    IP address as that host, so there are no passkeys at one.
+//! 2. A passkey finds its user by itself (it is discoverable), and verifies with a PIN or a fingerprint that its user is the
+//!    one who holds it. The service does not ask which device made it.
+//! 3. The library makes the checks that WebAuthn Level 3 requires of a relying party (sections 7.1 and 7.2), and encodes
+//!    what it needs next time: the key, then the counter, whether there is a backup, and how the user was verified. `FORMAT`
+//!    is the version of this encoding.
+//! 4. A counter that does not advance means that there are two copies of the key: that passkey is refused.
 
 pub mod ceremony;
 pub(crate) mod challenge;
@@ -20,13 +21,13 @@ use super::id::{PasskeyId, UserId};
 use super::input::typed_text;
 use super::time::Timestamp;
 
-/// A user has as many at most.
+/// The most passkeys a user may have.
 pub const PASSKEYS: usize = 20;
 
-/// How the library of this version writes a key and a state.
+/// The format in which this version of the library encodes a key and a state.
 pub(crate) const FORMAT: i64 = 1;
 
-/// The longest name.
+/// The most characters in a name.
 const NAME_LENGTH: usize = 100;
 
 /// A passkey of a user.
@@ -34,25 +35,25 @@ const NAME_LENGTH: usize = 100;
 pub struct Passkey {
     /// Identifies it here.
     pub id: PasskeyId,
-    /// Whose it is.
+    /// The user it belongs to.
     pub user_id: UserId,
     /// What the user calls it.
     pub name: String,
-    /// The host at which it was made, and is good.
+    /// The host for which it was made, and at which it works.
     pub rp_id: String,
-    /// What its authenticator calls it.
+    /// The authenticator's id for it.
     pub credential_id: Vec<u8>,
-    /// `FORMAT`, by which the next three are written.
+    /// The `FORMAT` in which the next three are encoded.
     pub format: i64,
     /// How a browser reaches its authenticator.
     pub transports: i64,
     /// Its public key.
     pub public_key: Vec<u8>,
-    /// The counter, whether it is backed up, and what else the library wants to know next time.
+    /// The counter, whether it is backed up, and what else the library needs next time.
     pub state: Vec<u8>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When it last signed in its user, or confirmed that it was them.
+    /// When it last signed its user in, or confirmed who they are.
     pub last_used_at: Option<Timestamp>,
 }
 
@@ -67,10 +68,10 @@ impl Passkey {
     }
 }
 
-/// What a user calls a passkey.
+/// Checks the name that a user gives a passkey.
 ///
 /// # Errors
-/// [`Error::Invalid`] for what is no name.
+/// [`Error::Invalid`] if it is not a valid name.
 pub(crate) fn passkey_name(text: &str) -> Result<String, Error> {
     let name = typed_text("name", text)?;
     match name.chars().count() <= NAME_LENGTH {
@@ -82,7 +83,7 @@ pub(crate) fn passkey_name(text: &str) -> Result<String, Error> {
     }
 }
 
-/// Where passkeys are good: the host of an origin, and the origin itself, which a browser writes into what is signed.
+/// Where passkeys work: the host of an origin, and the origin itself, which a browser includes in what is signed.
 #[derive(Clone, Debug)]
 pub struct RelyingParty {
     rp_id: RpId,
@@ -90,7 +91,7 @@ pub struct RelyingParty {
 }
 
 impl RelyingParty {
-    /// That of an origin; none of one at an IP address.
+    /// The relying party of an origin; `None` if its host is an IP address.
     pub fn of(origin: &str) -> Option<RelyingParty> {
         let host = DomainOrigin::try_from(origin).ok()?.host;
         if host.starts_with('[') || host.parse::<IpAddr>().is_ok() {

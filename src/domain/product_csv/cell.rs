@@ -1,18 +1,18 @@
-//! What reading and writing have in common: the columns, and how large a file may be.
+//! What reading and writing share: the columns, and the limits on a file's size.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::domain::string_enum::string_enum;
 
-/// The most bytes of a file that a page takes, and of a step of the command line.
+/// The most bytes in a file uploaded to a page, and in one step of an import on the command line.
 pub const MAX_BYTES: usize = 5 * 1024 * 1024;
 
-/// The most bytes of a line: more than the document allows in all of its cells. A line of commas alone takes forty times
-/// its bytes while it is taken apart.
+/// The most bytes in a line: more than the document allows in all of its cells together. Parsing a line of nothing but
+/// commas takes forty times its size in memory.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// The most lines of either, without the one that names the columns.
+/// The most lines in either, not counting the one that names the columns.
 pub const MAX_LINES: usize = 10_000;
 
 string_enum! {
@@ -56,14 +56,14 @@ pub const FIELDS: [Column; 8] = [
 /// Why a line is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// The column, unless it is the whole line.
+    /// The column; `None` if it is the whole line.
     pub column: Option<Column>,
     /// What is wrong, as a clause: "must be a number, but is a string".
     pub text: Cow<'static, str>,
 }
 
 impl Reason {
-    /// What is wrong with the whole line.
+    /// A reason that concerns the whole line.
     pub fn of_line(text: impl Into<Cow<'static, str>>) -> Reason {
         Reason {
             column: None,
@@ -71,7 +71,7 @@ impl Reason {
         }
     }
 
-    /// What is wrong with a cell.
+    /// A reason that concerns one cell.
     pub fn of_cell(column: Column, text: impl Into<Cow<'static, str>>) -> Reason {
         Reason {
             column: Some(column),

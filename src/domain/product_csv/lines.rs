@@ -1,4 +1,4 @@
-//! The lines that are imported at once: those of a small file, or a step of a large one.
+//! The lines imported at once: all of a small file, or one step of a large one.
 
 use std::io::Read;
 use std::ops::Deref;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::cell::{MAX_BYTES, MAX_LINES};
 use super::read::{Line, Reader, Unreadable};
 
-/// Lines that are imported at once. Copies share them.
+/// Lines that are imported at once. Clones share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines(Arc<[Line]>);
 
 impl Lines {
-    /// The lines of a file that a page takes.
+    /// Reads all lines of a file uploaded to a page.
     ///
     /// # Errors
     /// [`Unreadable`], also for a file of more than [`MAX_BYTES`] or [`MAX_LINES`].
@@ -28,7 +28,7 @@ impl Lines {
         }
     }
 
-    /// The next lines of a file of any size, as many as are imported at once; none at its end.
+    /// Reads the next lines of a file of any size, as many as are imported at once. Returns `None` at its end.
     ///
     /// # Errors
     /// [`Unreadable`].
@@ -48,7 +48,7 @@ impl Lines {
         Ok(Some(lines.into()))
     }
 
-    /// The lines in two parts, of which neither is empty where there are two lines.
+    /// Splits the lines into two parts; neither is empty if there are at least two lines.
     pub fn halves(&self) -> (Lines, Lines) {
         let (first, second) = self.split_at(self.len() / 2);
         (first.to_vec().into(), second.to_vec().into())
@@ -114,11 +114,11 @@ mod tests {
         assert_eq!(file_of(MAX_LINES), [MAX_LINES]);
         assert_eq!(file_of(2 * MAX_LINES + 1), [MAX_LINES, MAX_LINES, 1]);
         assert_eq!(steps(&file(4, "A"), |line| line.number % 2 == 0), [2]);
-        // Of 10,001 bytes a line, 525 are more than a step has.
+        // At 10,001 bytes a line, it takes 525 lines to exceed the bytes of a step.
         let long = "x".repeat(10_000);
         let all = steps(&file(1_000, &long), |_| true);
         assert_eq!(all, [525, 475]);
-        // A step that has as many bytes as it may ends.
+        // A step ends when it has exactly as many bytes as it may have.
         let kilobyte = "x".repeat(1023);
         assert_eq!(steps(&file(5_121, &kilobyte), |_| true), [5_120, 1]);
     }

@@ -1,7 +1,8 @@
-//! Reading lines, one by one: of a file of any size, only the line at hand is in memory.
+//! Reads a CSV file line by line: however large the file, only the current line is in memory.
 //!
-//! A line is told by its number in the file, as an editor counts. The parser counts line feeds, so it is told to end
-//! lines by those alone; a CR before is taken off here, and a file that ends without one gets one.
+//! A line is identified by its number in the file, as an editor counts. The parser counts line feeds, so it is set to
+//! end lines at those alone; a CR before one is removed here, and a line feed is added at the end of the file, which
+//! may lack one.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -16,7 +17,7 @@ use crate::domain::csv_file::unguarded;
 pub struct Line {
     /// Its number in the file; the names of the columns are line 1.
     pub number: u64,
-    /// Its cells, or why they cannot be told.
+    /// Its cells, or why they cannot be read.
     pub cells: Result<Cells, Reason>,
 }
 
@@ -25,12 +26,12 @@ pub struct Line {
 pub struct Cells([Option<Box<str>>; Column::ALL.len()]);
 
 impl Cells {
-    /// The text of a cell; none when the file has no such column.
+    /// The text of a cell; `None` if the file has no such column.
     pub fn get(&self, column: Column) -> Option<&str> {
         self.0[column as usize].as_deref()
     }
 
-    /// The cells that a form has, which somebody has typed.
+    /// Makes cells from the texts typed into a form.
     pub fn typed<const N: usize>(columns: [Column; N], texts: [String; N]) -> Cells {
         let mut cells = Cells::default();
         for (column, text) in columns.into_iter().zip(texts) {
@@ -45,16 +46,16 @@ impl Cells {
     }
 }
 
-/// Why a file is none of products.
+/// Why a file cannot be read as a file of products.
 #[derive(Debug)]
 pub enum Unreadable {
-    /// It cannot be read at all.
+    /// Reading it fails.
     Failed(io::Error),
-    /// The first line is not one of names of columns; what is wrong with it.
+    /// The first line does not name the columns; what is wrong with it.
     Header(String),
-    /// A line is too long. Its number.
+    /// A line is too long; its number.
     TooLong(u64),
-    /// It is larger than a page takes.
+    /// It is larger than a page accepts.
     TooLarge,
 }
 
@@ -113,12 +114,12 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// How many bytes of the file the lines so far take.
+    /// How many bytes of the file the lines read so far take up.
     pub fn bytes(&self) -> u64 {
         self.csv.position().byte()
     }
 
-    /// Goes on to the next line that is not empty; says its number.
+    /// Advances to the next line that is not empty, and returns its number.
     fn advance(&mut self) -> Result<Option<u64>, Unreadable> {
         loop {
             let begin = self.csv.position().line();
@@ -136,7 +137,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// A cell of the line at hand.
+    /// A cell of the current line.
     fn cell(&self, at: usize) -> Option<&[u8]> {
         let cell = self.record.get(at)?;
         let last = at + 1 == self.record.len();
@@ -198,7 +199,8 @@ fn columns(cells: &[&[u8]]) -> Result<Vec<Column>, String> {
     Ok(columns)
 }
 
-/// A file of which only so much is read before [`left`](Bounded::left) is set again, with a line feed at its end.
+/// A file of which at most [`left`](Bounded::left) bytes are read until that is set again, with a line feed added at
+/// its end.
 struct Bounded<R> {
     file: R,
     left: usize,

@@ -1,19 +1,19 @@
-//! Products as lines.
+//! Writes products as lines of a CSV file.
 
 use super::cell::Column;
 use crate::domain::product::Product;
 
-/// The names of the columns, which the first line has.
+/// The names of the columns, for the first line.
 pub fn names() -> impl Iterator<Item = &'static str> {
     Column::ALL.iter().map(|column| column.as_str())
 }
 
-/// The line of a product.
+/// The cells of a product's line.
 pub fn cells(product: &Product) -> impl Iterator<Item = String> {
     Column::ALL.iter().map(|column| text_of(product, *column))
 }
 
-/// What a cell says of a product; nothing where the product has nothing.
+/// The text of a product's cell; empty if the product lacks that field.
 pub fn text_of(product: &Product, column: Column) -> String {
     let optional = |value: &Option<String>| value.clone().unwrap_or_default();
     match column {

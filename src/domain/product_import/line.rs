@@ -1,4 +1,4 @@
-//! What is to be done with one line: rules 1 to 4.
+//! Decides what to do with one line: rules 1 to 4.
 
 use openapi_dropshot_runtime::json::Value;
 use openapi_dropshot_runtime::schema::{Schema, check};
@@ -10,16 +10,16 @@ use crate::domain::id::ProductId;
 use crate::domain::product::{NewProduct, Product, ProductChanges, ProductStatus};
 use crate::domain::product_csv::{Cells, Column, FIELDS, Line, Reason};
 
-/// What the published document says of the bodies of POST and PATCH.
+/// The schemas of the bodies of POST and PATCH, from the published document.
 #[derive(Clone, Copy, Debug)]
 pub struct Schemas {
-    /// A product that is to be created.
+    /// A new product.
     pub create: &'static Schema,
-    /// What is to be changed of a product.
+    /// The changes to a product.
     pub update: &'static Schema,
 }
 
-/// What is to be done with a line, or why nothing is.
+/// Decides what to do with a line, or why to refuse it.
 pub(super) fn decide(
     line: &Line,
     found: &Found,
@@ -54,7 +54,7 @@ pub(super) fn decide(
     }
 }
 
-/// Rule 1: the product that a line is of; none for a new one.
+/// Rule 1: the product that a line is for; `None` for a new one.
 fn product<'a>(cells: &Cells, found: &'a Found) -> Result<Option<&'a Product>, Vec<Reason>> {
     let refused = |text: String| one(Reason::of_cell(Column::Id, text));
     let Some(id) = cells.given(Column::Id) else {
@@ -74,7 +74,7 @@ fn product<'a>(cells: &Cells, found: &'a Found) -> Result<Option<&'a Product>, V
     }
 }
 
-/// Nothing is archived by an import, and nothing comes back.
+/// An import archives nothing, and restores nothing.
 fn require_status(cells: &Cells, status: ProductStatus) -> Result<(), Vec<Reason>> {
     match cells.given(Column::Status) {
         Some(text) if text != status.as_str() => Err(one(Reason::of_cell(
@@ -85,7 +85,7 @@ fn require_status(cells: &Cells, status: ProductStatus) -> Result<(), Vec<Reason
     }
 }
 
-/// Whether a product has what a cell says. An empty text and none look alike in CSV, and are taken to be the same.
+/// Whether a product already has a cell's value. An empty text and a missing one look alike in CSV, and count as equal.
 fn says(product: &Product, column: Column, cell: &str) -> bool {
     let text = |value: &Option<String>| value.as_deref().unwrap_or_default() == cell;
     match column {
@@ -104,8 +104,7 @@ fn says(product: &Product, column: Column, cell: &str) -> bool {
     }
 }
 
-/// Rules 2 and 3 for a product that is there: what is to be changed where its cells say something else; none where they do
-/// not.
+/// Rules 2 and 3 for an existing product: the changes, if its cells differ from it; `None` if they do not.
 ///
 /// # Errors
 /// What the document refuses, by column.
@@ -119,7 +118,7 @@ pub fn product_changes(
     Ok((!differing.is_empty()).then_some(changes))
 }
 
-/// The cells that say something else than a product.
+/// The cells that differ from a product.
 fn differing<'a>(product: &Product, cells: &'a Cells) -> Vec<(Column, &'a str)> {
     let cells = FIELDS
         .into_iter()
@@ -214,7 +213,8 @@ fn is_numeric(column: Column) -> bool {
     matches!(column, Column::UnitPrice | Column::TaxRate)
 }
 
-/// A cell as a member of a body in JSON. What is no number stays a text, for the schema to refuse.
+/// A cell as a member of a JSON body. In a numeric column, what is not a number stays a string, for the schema to
+/// refuse.
 fn value(column: Column, text: &str) -> Value<'_> {
     match text.parse::<Decimal>() {
         Ok(_) | Err(DecimalError::Precision) if is_numeric(column) => Value::Number(text),
@@ -222,7 +222,7 @@ fn value(column: Column, text: &str) -> Value<'_> {
     }
 }
 
-/// Holds a body against its schema; what is wrong is told by column.
+/// Checks a body against its schema, and reports what is wrong by column.
 fn require<'a>(
     schema: &Schema,
     members: impl Iterator<Item = (Column, Value<'a>)>,
@@ -234,7 +234,7 @@ fn require<'a>(
         .map(|violation| {
             let column = violation.path.trim_start_matches('/').parse().ok();
             let is_no_number = violation.constraint == "type" && column.is_some_and(is_numeric);
-            // All cells are text: nobody is told that theirs is a string.
+            // All cells are text, so do not complain that one is a string.
             let text = match is_no_number {
                 true => "must be a number, such as 19.90".into(),
                 false => violation.message,

@@ -1,16 +1,16 @@
 //! What an import would do with each line of a file (docs/decisions.md, W18, W34 to W38).
 //!
-//! 1. A line is of the product that its id names, active or archived, or else of the active product that has its sku.
-//!    One with neither, or with a sku that no active product has, is a new product.
-//! 2. A cell that is not there leaves the field as it is; an empty one clears it. Of a new product both say nothing.
-//! 3. What differs from the product is held against the schema of PATCH, and a new product against that of POST: the
+//! 1. A line is for the product that its id names, active or archived, or, without an id, for the active product that
+//!    has its sku. A line with neither, or with a sku that no active product has, is a new product.
+//! 2. A missing cell leaves the field as it is; an empty one clears it. For a new product, both leave the field out.
+//! 3. What differs from the product is checked against the schema of PATCH, and a new product against that of POST: the
 //!    limits are written in the published document, and nowhere else.
-//! 4. A line is refused, with the reasons, when that check refuses it; when its id is of no product in this catalog;
-//!    when it would change an archived product, or a status; when its sku is that of another active product; and when
-//!    an earlier line is of the same product or has the same sku.
-//! 5. All of it is decided by the file and by the products that its ids and skus lead to. [`ImportPlan::rests_on`] is a
-//!    digest of these, with the time of their last change, which moves with every change: where it is the same again,
-//!    so is the plan.
+//! 4. A line is refused, with the reasons, if that check refuses it; if no product in this catalog has its id; if it
+//!    would change an archived product, or a status; if another active product has its sku; and if an earlier line is
+//!    for the same product or has the same sku.
+//! 5. The file, and the products that its ids and skus lead to, decide all of this. [`ImportPlan::rests_on`] is a
+//!    digest of these products with the times of their last changes, which move with every change: if it is the same
+//!    again, so is the plan.
 
 mod line;
 mod plan;
@@ -35,7 +35,7 @@ pub struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// A plan without lines. `seen` knows the lines of the steps before.
+    /// Starts a plan without lines. `seen` knows the lines of the steps before.
     pub fn new(schemas: Schemas, seen: &'a mut Seen) -> Planner<'a> {
         Planner {
             schemas,
@@ -45,16 +45,16 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Decides on the next lines, by the products that they [ask](Asked::by) for: always so many lines at a time, and
-    /// the products always in the same order.
+    /// Decides on the next lines, given the products that they [ask](Asked::by) for. Plans compare equal only if made
+    /// with the same number of lines at a time, and the products in the same order.
     pub fn plan(&mut self, lines: &[Line], found: Vec<Product>) {
         for product in &found {
             let changed = product.updated_at.as_millis().to_be_bytes();
             self.rests_on.extend(product.id.as_bytes());
             self.rests_on.extend(changed);
         }
-        // Which lines lead to which products is decided by the products of all of them: where these begin and end
-        // counts.
+        // The products found for all lines of a call decide which line leads to which of them, so it counts where each
+        // call's products end.
         self.rests_on.push(0);
         let found = Found::new(found);
         for line in lines {

@@ -1,4 +1,4 @@
-//! Plans, and what they are made of.
+//! Import plans, and what goes into them.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,32 +10,32 @@ use crate::domain::product_csv::{Column, Line, Lines, Reason};
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 
-/// What is to be done with a line.
+/// What to do with a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Planned {
     /// A product is added.
     New(Box<NewProduct>),
     /// A product is changed.
     Changed(ProductId, Box<ProductChanges>),
-    /// The product is as the line says.
+    /// The product already is as the line says.
     Unchanged(ProductId),
-    /// Nothing, for these reasons.
+    /// Nothing is done, for these reasons.
     Refused(Vec<Reason>),
 }
 
 impl Planned {
-    /// Whether a product is added that has no sku: by a second import of the line, it would be added again.
+    /// Whether it adds a product without a sku: importing the line a second time would add it again.
     pub fn is_without_sku(&self) -> bool {
         matches!(self, Planned::New(new) if new.sku.is_none())
     }
 }
 
-/// A line, and what is to be done with it.
+/// A line, and what to do with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedLine {
     /// Its number in the file.
     pub number: u64,
-    /// What is to be done.
+    /// What to do with it.
     pub planned: Planned,
 }
 
@@ -50,7 +50,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of these lines.
+    /// Counts these lines.
     pub fn of(planned: &[PlannedLine]) -> Counts {
         let mut counts = Counts::default();
         for line in planned {
@@ -78,18 +78,18 @@ impl std::ops::Add for Counts {
     }
 }
 
-/// What an import would do, as the catalog was when it was made.
+/// What an import would do, given the catalog at the time when the plan was made.
 #[derive(Clone, Debug)]
 pub struct ImportPlan {
-    /// Where to.
+    /// The catalog to import into.
     pub catalog: Catalog,
-    /// The lines that it was made of.
+    /// The lines that it was made from.
     pub lines: Lines,
-    /// What is to be done with each, in the same order.
+    /// What to do with each, in the same order.
     pub planned: Vec<PlannedLine>,
-    /// The products that this was decided by.
+    /// A digest of the products that decided this.
     pub rests_on: Digest,
-    /// How much text these have, in bytes.
+    /// How much text these products have, in bytes.
     pub text_bytes: usize,
 }
 
@@ -100,42 +100,43 @@ impl ImportPlan {
     }
 }
 
-/// How long a plan is kept that a user is to confirm.
+/// How long a plan is kept for a user to confirm.
 pub const KEPT_FOR: Duration = Duration::from_hours(1);
 
-/// So many are kept for a team, of all its users: each has up to 5 MiB, and an owner may invite any number of users.
+/// How many such plans are kept for a team, for all its users: each has up to 5 MiB, and an owner may invite any number
+/// of users.
 pub const KEPT_FOR_TEAM: u32 = 20;
 
-/// A plan that a user is to confirm: what it was made of, so that it can be made again.
+/// A plan that a user is to confirm: what it was made from, so that it can be made again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptImport {
     /// Identifies it.
     pub id: ProductImportId,
     /// The file.
     pub csv: Vec<u8>,
-    /// The products that it was decided by.
+    /// A digest of the products that decided it.
     pub rests_on: Digest,
     /// When it was made.
     pub created_at: Timestamp,
 }
 
-/// What lines ask the catalog for.
+/// What lines need from the catalog.
 #[derive(Debug, Default)]
 pub struct Asked {
-    /// The products of these ids.
+    /// The products with these ids.
     pub ids: Vec<ProductId>,
-    /// The active products of these skus.
+    /// The active products with these skus.
     pub skus: Vec<String>,
 }
 
 impl Asked {
-    /// What these lines ask for.
+    /// What these lines need.
     pub fn by(lines: &[Line]) -> Asked {
         let mut asked = Asked::default();
         for cells in lines.iter().filter_map(|line| line.cells.as_ref().ok()) {
             let id = cells.given(Column::Id).map(str::parse::<ProductId>);
             asked.ids.extend(id.and_then(Result::ok));
-            // No product has a NUL in its sku, and PostgreSQL refuses the question.
+            // No product has a NUL in its sku, and PostgreSQL refuses a query with one.
             let sku = cells.given(Column::Sku).filter(|sku| !sku.contains('\0'));
             asked.skus.extend(sku.map(str::to_owned));
         }
@@ -166,7 +167,7 @@ impl Found {
     }
 }
 
-/// Which lines of a file were of which product and sku, so that a later one is told: some fifty bytes a line.
+/// Which line of a file was for which product and sku, so that a later duplicate is refused: about fifty bytes a line.
 #[derive(Debug, Default)]
 pub struct Seen {
     products: HashMap<ProductId, u64>,
@@ -175,10 +176,10 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Notes the product and the sku of a line, or says which earlier line has one of them.
+    /// Notes the product and the sku of a line, unless an earlier line has one of them.
     ///
     /// # Errors
-    /// Why the line is refused.
+    /// Why the line is refused: the earlier line.
     pub(super) fn note(
         &mut self,
         number: u64,

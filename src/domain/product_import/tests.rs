@@ -34,7 +34,7 @@ fn a_form_changes_what_its_cells_say_otherwise_and_else_nothing() {
     assert!(changes("").is_err());
 }
 
-/// Texts as people and attackers write them: of what spreadsheets and CSV take for something else, above all.
+/// Texts as people and attackers write them, above all with characters that mean something to spreadsheets and CSV.
 fn text(most: usize) -> impl Strategy<Value = String> {
     let telling = prop_oneof![
         prop::sample::select("=+-@'\t\r\n\",;\u{feff} \\".chars().collect::<Vec<_>>()),
@@ -54,7 +54,7 @@ fn decimal() -> impl Strategy<Value = openapi_dropshot_runtime::Decimal> {
     literal.prop_map(|literal| literal.parse().unwrap())
 }
 
-/// Any product that the interface may have made.
+/// Any product that the interface can have made.
 fn product() -> impl Strategy<Value = Product> {
     let new = (
         (text(255), decimal()),

@@ -1,14 +1,14 @@
 //! The sealed successor: how a pair of tokens can be given twice although the store cannot read it.
 //!
-//! Steps Refresh 1, Refresh 5 and Refresh 6 of the protocol (`app/session.rs`) need the pair that was answered to a spent refresh
-//! token once more, while the store keeps digests only. So the pair is stored encrypted:
+//! Steps Refresh 1, Refresh 5 and Refresh 6 of the protocol (`app/session.rs`) need the pair issued for a spent refresh
+//! token a second time, but the store keeps only digests. So the pair is stored encrypted:
 //!
-//! 1. The key is HKDF-SHA-256 of the spent token (RFC 5869), which the service does not keep: only
-//!    whoever presents that token again can open the pair. The token is 256 random bits, so the key needs
-//!    neither salt nor stretching. `info` names the use and its version.
+//! 1. The key is HKDF-SHA-256 of the spent token (RFC 5869), which the service does not keep: only a caller that
+//!    presents that token again can open the pair. The token is 256 random bits, so the key needs neither salt nor
+//!    stretching. `info` names the use and its version.
 //! 2. The pair is sealed with AES-256-GCM under a random nonce, which is stored in front of it.
-//! 3. What is stolen with the database alone is therefore as useless as a digest; and it is erased when
-//!    the successor is presented or the grace ends. How soon it is off the disk, too, is the business of a store.
+//! 3. So a sealed pair stolen with the database alone is as useless as a digest; and it is erased when the successor is
+//!    presented or the grace ends. How soon it is gone from the disk, too, is up to the store.
 
 use std::fmt;
 
@@ -31,12 +31,12 @@ const KEY_LENGTH: usize = 32;
 pub struct Sealed(Vec<u8>);
 
 impl Sealed {
-    /// As the store kept it.
+    /// A sealed pair as the store kept it.
     pub fn from_bytes(bytes: Vec<u8>) -> Sealed {
         Sealed(bytes)
     }
 
-    /// For the store.
+    /// The bytes, for the store.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -85,7 +85,7 @@ fn key(spent: &Secret) -> Result<RandomizedNonceKey, Unspecified> {
     RandomizedNonceKey::new(&AES_256_GCM, &key)
 }
 
-/// Tells HKDF how much to make.
+/// Tells HKDF the length of the key.
 struct Length;
 
 impl KeyType for Length {

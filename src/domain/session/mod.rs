@@ -1,7 +1,7 @@
 //! Sessions: signed-in devices, and the tokens that they hold.
 //!
-//! How a code is exchanged and a token refreshed, step by step, is told in `app/session.rs`. Here are the things that
-//! those steps are about, the rulings on them ([`rules`]), and how a pair can be given twice ([`grace`]).
+//! `app/session.rs` describes, step by step, how a code is exchanged and a token refreshed. This module has the types
+//! that those steps work on, the rulings on them ([`rules`]), and how a pair can be given twice ([`grace`]).
 
 pub mod grace;
 pub mod pair;
@@ -21,7 +21,7 @@ use pair::PairDigests;
 /// A signed-in device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Identifies it; it is no secret.
+    /// Identifies it; it is not a secret.
     pub id: SessionId,
     /// Who is signed in.
     pub user_id: UserId,
@@ -59,14 +59,14 @@ pub struct EndedSessions {
     pub browsers: u64,
 }
 
-/// The device that an app runs on, of which it may say nothing.
+/// The device that an app runs on, about which the app need not say anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Device {
     /// The installation of the app.
     pub install_id: Option<String>,
     /// The app and the device, for people to recognise.
     pub user_agent: Option<String>,
-    /// From where it asks, as the server sees it.
+    /// The client address, as the server sees it.
     pub client_address: Option<IpAddr>,
 }
 
@@ -97,7 +97,7 @@ pub enum TokenRequest {
     },
 }
 
-/// What a client gets. Both tokens are shown this once, and never in a log.
+/// What a client gets. Both tokens are shown only this once, and never in a log.
 #[derive(Clone, Debug)]
 pub struct TokenSet {
     /// For requests, until it expires or the session ends.
@@ -113,9 +113,9 @@ pub struct TokenSet {
 /// The exchange of a code, as it goes to the store (after Code 1).
 #[derive(Clone, Debug)]
 pub struct CodeExchange {
-    /// Of the presented code.
+    /// The digest of the presented code.
     pub code: Digest,
-    /// What the presented verifier answers.
+    /// The challenge that the presented verifier answers.
     pub challenge: CodeChallenge,
     /// The presented redirect URI.
     pub redirect_uri: String,
@@ -123,7 +123,7 @@ pub struct CodeExchange {
     pub client_id: ClientId,
     /// The device that the app names; kept with the session.
     pub device: Device,
-    /// The session that begins if the code is good.
+    /// The session that starts if the code is valid.
     pub session_id: SessionId,
     /// Its first pair.
     pub pair: PairDigests,
@@ -134,7 +134,7 @@ pub struct CodeExchange {
 /// A refresh, as it goes to the store (after Refresh 1).
 #[derive(Clone, Debug)]
 pub struct Refresh {
-    /// Of the presented token.
+    /// The digest of the presented token.
     pub token: Digest,
     /// The app that presents it.
     pub client_id: ClientId,
@@ -142,7 +142,7 @@ pub struct Refresh {
     pub device: Device,
     /// The successor pair, if the token is unspent.
     pub pair: PairDigests,
-    /// The same pair, to be given again in the grace.
+    /// The same pair, to be given again during the grace.
     pub sealed: Sealed,
     /// When it was asked for.
     pub now: Timestamp,
@@ -153,7 +153,7 @@ pub struct Refresh {
 pub struct Refreshed {
     /// Who is signed in.
     pub user_id: UserId,
-    /// The pair that was given before (Refresh 6); none when the new one counts (Refresh 5).
+    /// The pair that was given before (Refresh 6); `None` if the new one counts (Refresh 5).
     pub given_before: Option<Sealed>,
     /// When the access token of the pair expires.
     pub expires_at: Timestamp,

@@ -1,7 +1,7 @@
-//! What a code or a refresh token is worth: from what is on record, and what was presented.
+//! Rules on whether a code or a refresh token is granted, given what is on record and what was presented.
 //!
-//! Plain functions, which `app/session.rs` calls inside a transaction and whose ruling it carries out. Its head
-//! has the steps that are named here.
+//! Plain functions: `app/session.rs` calls them inside a transaction, and carries out their rulings. The steps named
+//! here are listed at the top of that file.
 
 use std::time::Duration;
 
@@ -21,31 +21,32 @@ pub const ACCESS_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
 pub const SESSION_IDLE: Duration = Duration::from_hours(30 * 24);
 /// How long a session lives at most.
 pub const SESSION_LIFETIME: Duration = Duration::from_hours(90 * 24);
-/// How much later than now a session may have begun: another replica's clock, or this one's before it was put right.
+/// How far in the future a session may have started: by another replica's clock, or by this one's before it was
+/// corrected.
 const AHEAD: Duration = Duration::from_hours(24);
 /// How long a spent refresh token may get its pair again.
 pub const GRACE: Duration = Duration::from_secs(30);
 
-/// When a session ends that began at `created_at` and was refreshed `now`, unless it is refreshed again.
+/// When a session that started at `created_at` and was refreshed `now` ends, unless it is refreshed again.
 pub fn session_expires_at(created_at: Timestamp, now: Timestamp) -> Timestamp {
     now.after(SESSION_IDLE)
         .min(created_at.after(SESSION_LIFETIME))
 }
 
-/// When an access token expires that was issued at `issued_at`: never after its session.
+/// When an access token issued at `issued_at` expires: never after its session.
 pub fn access_token_expires_at(session_created_at: Timestamp, issued_at: Timestamp) -> Timestamp {
     issued_at
         .after(ACCESS_TOKEN_LIFETIME)
         .min(session_created_at.after(SESSION_LIFETIME))
 }
 
-/// The last instant at which an access token can expire that works `now`. One that would last longer was issued by a
-/// clock that was wrong; an hour more is left to clocks of replicas, and to one that is put right a little.
+/// The latest expiry of an access token that works `now`. One that would last longer was issued by a wrong clock; the
+/// extra hour allows for the clocks of replicas, and for small corrections of one.
 pub fn latest_access_token(now: Timestamp) -> Timestamp {
     now.after(2 * ACCESS_TOKEN_LIFETIME)
 }
 
-/// The same, of a code.
+/// The same, for a code.
 fn latest_code(now: Timestamp) -> Timestamp {
     now.after(CODE_LIFETIME + ACCESS_TOKEN_LIFETIME)
 }
@@ -55,9 +56,9 @@ fn latest_code(now: Timestamp) -> Timestamp {
 pub enum GrantError {
     /// There is no such client. The code or token stays as it was.
     InvalidClient,
-    /// The code or token is not good, or not good for this client. It stays as it was.
+    /// The code or token is not valid, or not valid for this client. It stays as it was.
     InvalidGrant,
-    /// The code or token was used before. The session that it belongs to is to be ended.
+    /// The code or token was used before. The session that it belongs to must be ended.
     Reused(SessionId),
 }
 
@@ -76,13 +77,13 @@ impl From<GrantError> for Error {
 pub struct KnownCode {
     /// As it was issued.
     pub code: AuthCode,
-    /// The session that its first use began; none while it is unused.
+    /// The session that its first use started; `None` while it is unused.
     pub session_id: Option<SessionId>,
-    /// Of which generation a session is that its user begins now.
+    /// The generation of a session that its user starts now.
     pub generation: i64,
 }
 
-/// Rules on the exchange of a code: who is signed in, if it is granted.
+/// Rules on the exchange of a code, and returns who is signed in if it is granted.
 ///
 /// # Errors
 /// Why it is refused, and what follows from that.
@@ -118,17 +119,17 @@ pub struct KnownToken {
     pub user_id: UserId,
     /// The client that the session belongs to.
     pub client_id: ClientId,
-    /// The installation that the session belongs to, if it began with one.
+    /// The installation that the session belongs to, if it started with one.
     pub install_id: Option<String>,
-    /// When the session began.
+    /// When the session started.
     pub created_at: Timestamp,
     /// When the session ends by itself.
     pub expires_at: Timestamp,
-    /// Whether somebody ended the session before.
+    /// Whether the session has been ended already.
     pub ended: bool,
-    /// When the token was spent; none while it is unspent.
+    /// When the token was spent; `None` while it is unspent.
     pub spent_at: Option<Timestamp>,
-    /// The pair that it was spent for, while the grace has it.
+    /// The pair that it was spent for, while the grace lasts.
     pub successor: Option<Sealed>,
 }
 
@@ -137,11 +138,11 @@ pub struct KnownToken {
 pub enum RefreshGrant {
     /// Spend the token and store the successor pair (Refresh 5).
     Rotate,
-    /// Give the pair again that the token was spent for at this time (Refresh 6).
+    /// Give again the pair that the token was spent for at this time (Refresh 6).
     Repeat(Sealed, Timestamp),
 }
 
-/// Refresh 3: the session whose grace is over because this token has come, however the refresh is ruled on.
+/// Refresh 3: the session whose grace ends because this token has come, however the refresh is ruled on.
 pub fn grace_to_end(known: Option<&KnownToken>) -> Option<SessionId> {
     known
         .filter(|token| token.spent_at.is_none())
@@ -161,7 +162,7 @@ pub fn rule_on_refresh(
         true => GrantError::InvalidGrant,
         false => GrantError::InvalidClient,
     };
-    // One that began later than now began by a clock that was ahead, and would not end for as long as that was.
+    // A session that starts in the future was started by a clock that was ahead, and would last longer by as much.
     let may_have_begun = |token: &KnownToken| token.created_at <= presented.now.after(AHEAD);
     let alive = |token: &&KnownToken| {
         !token.ended && presented.now < token.expires_at && may_have_begun(token)
@@ -183,7 +184,7 @@ pub fn rule_on_refresh(
 }
 
 /// Rules on a revocation: which session it ends, if any. `known` is the refresh token that was presented, `session` the
-/// one that is alive of an access token.
+/// live session of an access token that was.
 ///
 /// # Errors
 /// Why it is refused, and what follows from that.
@@ -206,8 +207,8 @@ pub fn rule_on_revocation(
     }
 }
 
-/// A session that began without an install id is bound to none. The id helps to keep a thief out, so it
-/// is compared like a secret.
+/// A session that started without an install id is bound to none. The id helps keep a thief out, so it is compared like
+/// a secret.
 fn is_same_install(bound: Option<&str>, presented: Option<&str>) -> bool {
     let Some(bound) = bound else { return true };
     presented.is_some_and(|presented| {

@@ -1,4 +1,4 @@
-//! Each step of the protocol, ruled on without a store. What a store makes of it is in `tests/session/`.
+//! Tests each step of the protocol without a store. `tests/session/` has the tests with one.
 
 use super::*;
 use crate::domain::auth_code::CodeChallenge;
@@ -27,7 +27,7 @@ fn pair() -> PairDigests {
 mod code {
     use super::*;
 
-    /// A code issued 59.999 seconds ago and an exchange that is right in everything.
+    /// A code issued 59.999 seconds ago and an exchange that is valid in every respect.
     fn case() -> (KnownCode, CodeExchange) {
         let code = Secret::base64url().digest();
         let challenge = CodeChallenge::of(&Secret::from_text("verifier"));
@@ -127,7 +127,7 @@ mod code {
 mod refresh {
     use super::*;
 
-    /// An unspent token of a session bound to an installation, and a refresh that is right in everything.
+    /// An unspent token of a session bound to an installation, and a refresh that is valid in every respect.
     fn case() -> (KnownToken, Refresh) {
         let known = KnownToken {
             session_id: id(),
@@ -155,7 +155,7 @@ mod refresh {
         (known, refresh)
     }
 
-    /// The same, with the token spent so many milliseconds ago and its successor not presented yet.
+    /// The same, with the token spent this many milliseconds ago and its successor not presented yet.
     fn spent(millis_ago: i64) -> (KnownToken, Refresh) {
         let (mut known, refresh) = case();
         known.spent_at = Some(Timestamp::from_millis(NOW.as_millis() - millis_ago));
@@ -296,7 +296,7 @@ mod revocation {
         }
     }
 
-    /// What comes of a token with a client, which may exist.
+    /// The ruling on a token presented by a client, which may exist.
     fn ruled(
         known: Option<&KnownToken>,
         session: Option<&Session>,
