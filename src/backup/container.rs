@@ -1,12 +1,12 @@
-//! The bytes of a backup.
+//! The format of a backup file.
 //!
-//! 1. A frame of zstd that its tools skip, with the [manifest](Manifest) in JSON.
-//! 2. A frame of zstd with the database.
-//! 3. A frame to be skipped, with the SHA-256 of everything before it. So a byte that is changed anywhere is found, also where
-//!    zstd would not mind.
+//! 1. A zstd frame that zstd's tools skip, with the [manifest](Manifest) in JSON.
+//! 2. A zstd frame with the database.
+//! 3. A skippable frame with the SHA-256 of everything before it. So any changed byte is found, even where zstd would not
+//!    mind.
 //! 4. All of it is encrypted by age, unless there are no recipients.
 //!
-//! Hence `zstd -d`, behind `age --decrypt`, gives the database to whoever has not this program. What is read counts only once
+//! Hence `age --decrypt` and then `zstd -d` give the database to anyone without this program. What is read counts only once
 //! the sum of step 3 has been compared.
 
 use std::fmt::Display;
@@ -23,20 +23,20 @@ use super::recipients::{Recipients, identities};
 use super::watch::Watch;
 use crate::domain::Cause;
 
-/// How the frames of steps 1 and 3 begin: two of those that RFC 8878 (3.1.2) has skipped.
+/// How the frames of steps 1 and 3 begin: two of the magic numbers that RFC 8878 (3.1.2) has for skippable frames.
 pub(super) const MANIFEST: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
 const SUM: [u8; 4] = 0x184D_2A51_u32.to_le_bytes();
 
-/// How what age has encrypted begins.
+/// How a file encrypted by age begins.
 const AGE: &[u8] = b"age-encryption.org/v1";
 
-/// A frame that is skipped has its length behind its first bytes.
+/// The first bytes of a skippable frame, and its length behind them.
 const HEAD: usize = 8;
 
-/// What step 3 takes.
+/// The size of the frame of step 3.
 const TRAILER: usize = HEAD + SHA256_OUTPUT_LEN;
 
-/// No manifest is larger, in bytes: it has a line a table.
+/// No manifest is larger, in bytes: it has one line per table.
 const LARGEST_MANIFEST: usize = 1 << 20;
 
 /// How much is read at once, in bytes.
@@ -45,15 +45,15 @@ const PIECE: usize = 64 << 10;
 /// Zstandard's own default, which is faster than a disk, and has a window of some megabytes.
 const LEVEL: i32 = 3;
 
-/// Whether a file that begins so may be a backup.
+/// Whether a file that starts with `begin` may be a backup.
 pub(super) fn is_backup(begin: &[u8]) -> bool {
     begin.starts_with(&MANIFEST) || begin.starts_with(AGE)
 }
 
-/// Writes the backup of a database into a file, which is on the disk afterwards.
+/// Writes the backup of a database to a file, which is on the disk afterwards.
 ///
 /// # Errors
-/// What the system said.
+/// The error from the system.
 pub(super) fn pack(
     database: &Path,
     manifest: &Manifest,
@@ -107,7 +107,7 @@ fn frames<W: Write>(
     Ok(out)
 }
 
-/// Moves all there is, in pieces, and says how much that was.
+/// Moves everything, in pieces, and returns how many bytes that was.
 fn move_all(
     from: &mut impl Read,
     to: &mut impl Write,
@@ -131,7 +131,7 @@ fn move_all(
     }
 }
 
-/// Sums what is written.
+/// Hashes what is written.
 struct Summed<W> {
     out: W,
     sum: Context,
@@ -149,15 +149,15 @@ impl<W: Write> Write for Summed<W> {
     }
 }
 
-/// A backup that is read.
+/// A backup that is being read.
 pub(super) struct Packed<'a> {
     path: &'a Path,
-    /// What is in it, decrypted.
+    /// Its content, decrypted.
     bytes: Unsummed<Box<dyn Read>>,
 }
 
 impl<'a> Packed<'a> {
-    /// Opens a backup, by the secret keys in a file if it is encrypted.
+    /// Opens a backup, with the secret keys in a file if it is encrypted.
     ///
     /// # Errors
     /// [`BackupError`].
@@ -188,7 +188,7 @@ impl<'a> Packed<'a> {
         })
     }
 
-    /// Writes the database in it into a file, and gives the manifest. Both are what was once written.
+    /// Writes the database in it to a file, and returns the manifest. Both are as they were written.
     ///
     /// # Errors
     /// [`BackupError::Damaged`] and [`BackupError::Write`].
@@ -251,7 +251,7 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// What age gives back of a file.
+/// Decrypts a file with age.
 fn decrypted(
     path: &Path,
     file: BufReader<File>,
@@ -269,7 +269,7 @@ fn decrypted(
     decryptor.decrypt(identities).map_err(refused)
 }
 
-/// Remembers an error of what is read, so that it is not taken for one of what is written.
+/// Remembers an error from reading, so that it is not taken for one from writing.
 struct Telling<R> {
     from: R,
     error: Option<io::Error>,
@@ -285,7 +285,7 @@ impl<R: Read> Read for Telling<R> {
     }
 }
 
-/// Takes no more than it has room for: what is damaged could be unpacked without an end.
+/// Takes no more than it has room for: a damaged backup might unpack without end.
 struct Room {
     into: File,
     left: u64,
@@ -308,11 +308,11 @@ impl Write for Room {
     }
 }
 
-/// Gives everything but the frame of step 3, and sums what it gives.
+/// Returns everything except the frame of step 3, and hashes what it returns.
 struct Unsummed<R> {
     from: R,
     sum: Context,
-    /// What was read and not given yet: at the end, the frame.
+    /// Bytes read but not returned yet: at the end, the frame.
     held: Vec<u8>,
     ended: bool,
 }
@@ -327,7 +327,7 @@ impl<R: Read> Unsummed<R> {
         }
     }
 
-    /// Whether the frame is behind what was given, and has its sum.
+    /// Whether the frame follows what was returned, and has its sum.
     fn ends_as_summed(mut self) -> io::Result<bool> {
         let mut nothing = [0];
         if self.read(&mut nothing)? > 0 {

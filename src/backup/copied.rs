@@ -1,4 +1,4 @@
-//! A copy of a database as a part of a backup or of its way back.
+//! Copies a database for a backup or for a restore.
 
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -8,10 +8,10 @@ use super::watch::Watch;
 use crate::store::Address;
 use crate::store::copy::{self, Progress, copy};
 
-/// A copy that is complete and verified, and that nobody sees yet.
+/// A copy that is complete and verified, but not visible yet.
 pub(super) struct Copied(pub(super) copy::Copied);
 
-/// Copies everything from one database into another; for a thread on which nobody waits.
+/// Copies everything from one database into another; for a thread for blocking work.
 pub(super) fn copied(
     from: &Address,
     to: &Address,
@@ -35,7 +35,7 @@ pub(super) fn copied(
 }
 
 impl Copied {
-    /// Has everybody see it.
+    /// Makes it visible.
     pub(super) fn commit(self) -> Result<(), BackupError> {
         Ok(Handle::current().block_on(self.0.commit())?)
     }

@@ -1,12 +1,12 @@
 //! Makes a backup.
 //!
-//! 1. Everything that is made meanwhile is in folders of its own (`folder.rs`), which go when this ends. What is not encrypted
-//!    yet is where others may not see it: an encrypted backup may go to a place that is not trusted.
-//! 2. The database is taken as it is at one moment, into a file of SQLite: of SQLite by itself, of PostgreSQL by a
+//! 1. Everything made meanwhile is in folders of its own (`folder.rs`), which are removed at the end. Unencrypted data is
+//!    where others may not see it: an encrypted backup may go to a place that is not trusted.
+//! 2. The database is taken as it is at one moment, into an SQLite file: from SQLite by SQLite itself, from PostgreSQL by a
 //!    [copy](crate::store::copy), which compares what it has written with what it has read.
 //! 3. That file is counted, table by table.
-//! 4. It is compressed and encrypted into another one (`container.rs`), which is then on the disk.
-//! 5. Only then that gets its name, and whoever looks for backups sees it.
+//! 4. It is compressed and encrypted into another file (`container.rs`), which is then on the disk.
+//! 5. Only then does that file get its name, and only then can it be found as a backup.
 
 use std::path::{Path, PathBuf};
 
@@ -22,16 +22,16 @@ use crate::domain::time::Timestamp;
 use crate::sqlite::{self, Snapshot};
 use crate::store::{Address, SCHEMA_VERSION};
 
-/// What a backup is made of, and how.
+/// What to back up, and how.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// The database.
     pub database: Address,
-    /// Who may open it; anybody if there are none.
+    /// Who may open the backup; anyone if there are none.
     pub recipients: Recipients,
     /// The time now.
     pub now: Timestamp,
-    /// Where the database lies unpacked meanwhile; where it is safe unless given ([`create`](fn@create)).
+    /// Where the unpacked database lies meanwhile; if not given, where it is safe ([`create`](fn@create)).
     pub temporary_folder: Option<PathBuf>,
 }
 
@@ -46,14 +46,14 @@ pub struct Made {
     pub manifest: Manifest,
 }
 
-/// Makes a backup in a folder, and gives it a name by its time. Must be called inside a tokio runtime, on a thread for
-/// blocking work.
+/// Makes a backup in a folder, and names it by its time. Must be called inside a tokio runtime, on a thread for blocking
+/// work.
 ///
-/// Until it is encrypted, what an encrypted one is made of lies beside an SQLite database, or in the system's folder for what
-/// is temporary.
+/// The unencrypted data of an encrypted backup lies beside an SQLite database, or in the system's temporary folder, until it
+/// is encrypted.
 ///
 /// # Errors
-/// [`BackupError`]; then there is nothing.
+/// [`BackupError`]; then nothing was made.
 pub fn create(order: &Order, folder: &Path, watch: &Watch) -> Result<Made, BackupError> {
     check_source(&order.database)?;
     let making = Making::within(folder)?;
@@ -62,7 +62,7 @@ pub fn create(order: &Order, folder: &Path, watch: &Watch) -> Result<Made, Backu
     taken.keep(order, making, to, false, watch)
 }
 
-/// Refuses what is no database, and what only a newer program understands.
+/// Refuses an address without a database, and a database that only a newer program understands.
 fn check_source(database: &Address) -> Result<(), BackupError> {
     let Address::Sqlite(path) = database else {
         return Ok(()); // The copy looks.
@@ -79,16 +79,16 @@ fn check_source(database: &Address) -> Result<(), BackupError> {
     }
 }
 
-/// A database as it was at one moment, in a file that nobody knows of.
+/// A database as it was at one moment, in a file that no one else knows of.
 pub(super) struct Taken {
-    // Closed before its folder goes.
+    // Closed before its folder is removed.
     snapshot: Snapshot,
     unpacked: Making,
     /// The version of its schema.
     pub(super) schema_version: i64,
 }
 
-/// What the file of step 2 is called, and that of step 4.
+/// The names of the files of steps 2 and 4.
 const SNAPSHOT: &str = "snapshot.db";
 const PACKED: &str = "packed";
 
@@ -120,7 +120,7 @@ impl Taken {
         })
     }
 
-    /// Steps 3 to 5, in a folder beside `to`: the backup is there, where nobody's file is replaced unless `replace` says so.
+    /// Steps 3 to 5, in a folder beside `to`: the backup is then at `to`, where a file is replaced only if `replace` is set.
     pub(super) fn keep(
         mut self,
         order: &Order,
@@ -174,7 +174,7 @@ impl Order {
         }
     }
 
-    /// What it means that something went wrong while a backup was made in a folder.
+    /// The error for a failure while a backup is made in a folder.
     fn failing(&self, folder: &Path) -> impl Fn(Cause) -> BackupError {
         let (database, folder) = (self.database.clone(), folder.to_owned());
         move |source| BackupError::Make {

@@ -1,4 +1,4 @@
-//! Why there is no backup, or none that is good: what, where, and what to do.
+//! Why there is no backup, or no good one: what, where, and what to do.
 
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -9,10 +9,10 @@ use crate::sqlite;
 use crate::store::copy::CopyError;
 use crate::store::{Address, OpenError};
 
-/// Why it did not happen. The text is for the operator.
+/// Why it failed. The text is for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// It was to end before it was done.
+    /// It was stopped before it was done.
     #[error("interrupted; nothing was made")]
     Interrupted,
     /// There is nothing to make a backup of.
@@ -36,7 +36,7 @@ pub enum BackupError {
     /// Its rows could not be copied.
     #[error(transparent)]
     Copy(#[from] CopyError),
-    /// The database could not be read, or the backup not be written.
+    /// The database could not be read, or the backup could not be written.
     #[error(
         "cannot make a backup of {database} in the folder {}: {source}. Nothing was left there{}",
         folder.display(),
@@ -47,7 +47,7 @@ pub enum BackupError {
         database: Address,
         /// Where the backup would have been.
         folder: PathBuf,
-        /// What the system or SQLite said.
+        /// The error from the system or SQLite.
         source: Cause,
     },
     /// Nothing can be made in a folder.
@@ -58,15 +58,15 @@ pub enum BackupError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error from the system.
         source: std::io::Error,
     },
-    /// Something could not be written, once it was begun. Nothing of it is left.
+    /// Something that was started could not be written. Nothing of it is left.
     #[error("cannot write into the folder {}: {source}. Nothing was left there{}", path.display(), advice(source))]
     Write {
         /// The folder.
         path: PathBuf,
-        /// What the system or SQLite said.
+        /// The error from the system or SQLite.
         source: Cause,
     },
     /// A backup could not be opened or read.
@@ -74,7 +74,7 @@ pub enum BackupError {
     Unreadable {
         /// The backup.
         path: PathBuf,
-        /// What the system said.
+        /// The error from the system.
         source: std::io::Error,
     },
     /// A file is something else.
@@ -112,7 +112,7 @@ pub enum BackupError {
         /// The backup.
         path: PathBuf,
     },
-    /// It is not what was written.
+    /// It is not as it was written.
     #[error("the backup {} is damaged: {what}. Use another one", path.display())]
     Damaged {
         /// The backup.
@@ -138,7 +138,7 @@ pub enum BackupError {
 }
 
 impl BackupError {
-    /// What could not be written into a folder.
+    /// The error for a failed write into a folder.
     pub(super) fn write(path: impl Into<PathBuf>, source: impl Into<Cause>) -> BackupError {
         BackupError::Write {
             path: path.into(),
@@ -146,7 +146,7 @@ impl BackupError {
         }
     }
 
-    /// What is wrong with a backup.
+    /// The error for a damaged backup.
     pub(super) fn damaged(path: &Path, what: &dyn Display) -> BackupError {
         BackupError::Damaged {
             path: path.to_owned(),

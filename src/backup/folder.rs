@@ -1,8 +1,8 @@
-//! Folders with backups: how a backup is named, where it is while it is made, and which ones are kept.
+//! Folders with backups: how a backup is named, where it is while it is being made, and which ones are kept.
 //!
-//! What is made is in a folder of its own within the folder where it will be, so that it gets its name by being moved on one
-//! file system. The folder goes with the process, except when that is killed: it is locked, and the next one takes away what
-//! is there and not locked.
+//! A backup is made in a folder of its own within the folder where it will be, so that it gets its name by a move within one
+//! file system. The inner folder is removed with the process, unless that is killed: the folder is locked, and the next
+//! process removes those that are not locked.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read as _};
@@ -16,21 +16,21 @@ use super::container::is_backup;
 use super::error::BackupError;
 use crate::domain::time::Timestamp;
 
-/// How folders begin that something is made in.
+/// The prefix of folders in which something is being made.
 const MAKING: &str = ".invoicing-backup-";
 
-/// How the name of a backup begins, and ends, in clear and encrypted.
+/// How a backup's name begins, and how it ends, in clear and encrypted.
 const BEGIN: &str = "invoicing-";
 const CLEAR: &str = ".db.zst";
 const ENCRYPTED: &str = ".db.zst.age";
 
-/// `T` and `Z` where they are, and digits everywhere else: `2026-11-23T073520.123Z`.
+/// `T` and `Z` in their places, and digits everywhere else: `2026-11-23T073520.123Z`.
 const TIME: &str = "0000-00-00T000000.000Z";
 
-/// How many more times a folder is made, which another process has taken away before it was locked.
+/// How many times to make a folder, when another process removes it before it is locked.
 const TRIES: usize = 10;
 
-/// The name of a backup that was made then. Names are in the order of time.
+/// The name of a backup made at `made_at`. Names sort by time.
 pub(super) fn name(made_at: Timestamp, encrypted: bool) -> String {
     let time = made_at.to_string().replace(':', "");
     format!("{BEGIN}{time}{}", if encrypted { ENCRYPTED } else { CLEAR })
@@ -50,15 +50,15 @@ fn is_name(name: &str) -> bool {
     time.is_some_and(|it| it.len() == TIME.len() && it.bytes().zip(TIME.bytes()).all(like))
 }
 
-/// A folder of one process, that goes with it.
+/// A folder of one process, removed when dropped.
 pub(super) struct Making {
     folder: TempDir,
-    /// Locked as long as this is there.
+    /// Locked as long as this exists.
     _lock: File,
 }
 
 impl Making {
-    /// A new folder within `parent`, where nothing is left of those that were killed.
+    /// A new folder within `parent`, after those of killed processes have been removed.
     ///
     /// # Errors
     /// [`BackupError::Folder`].
@@ -82,7 +82,7 @@ impl Making {
         Err(failed(last))
     }
 
-    /// None if somebody has taken it away before it was locked.
+    /// Returns `None` if another process removed it before it was locked.
     fn locked(parent: &Path) -> io::Result<Option<Making>> {
         let private = Permissions::from_mode(0o700);
         let folder = Builder::new()
@@ -98,7 +98,7 @@ impl Making {
         }))
     }
 
-    /// A place in it.
+    /// A path in it.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -113,7 +113,7 @@ impl Making {
             .open(self.path(name))
     }
 
-    /// Moves a file that is on the disk to where it stays. Nobody's file is replaced unless `replace` says so.
+    /// Moves a file that is on the disk to where it stays. A file there is replaced only if `replace` is set.
     pub(super) fn publish(&self, name: &str, to: &Path, replace: bool) -> io::Result<()> {
         let file = TempPath::try_from_path(self.path(name))?;
         match replace {
@@ -133,7 +133,7 @@ pub(super) fn parent(file: &Path) -> &Path {
     }
 }
 
-/// Takes away the folders of processes that were killed.
+/// Removes the folders of killed processes.
 fn sweep(parent: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(parent)? {
         let entry = entry?;
@@ -141,8 +141,8 @@ fn sweep(parent: &Path) -> io::Result<()> {
         if !ours || !entry.file_type()?.is_dir() {
             continue;
         }
-        // What is locked is in use; what cannot be opened or removed is somebody else's, and hinders nobody, also who puts
-        // something else in its place meanwhile: to open a pipe, say, would not end.
+        // A locked folder is in use. One that cannot be opened or removed is somebody else's, and must not hold this up,
+        // even if something else is put in its place meanwhile: opening a pipe, say, would not end.
         let folder = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
         let mut options = OpenOptions::new();
         if let Ok(lock) = options
@@ -157,15 +157,15 @@ fn sweep(parent: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes all backups of a folder but the newest `count`, after `made` has come. They come back, oldest first.
+/// Removes all backups of a folder except the newest `count`, after `made` was added. Returns those removed, oldest first.
 ///
-/// A backup is an ordinary file that has the name of one, and begins like one. What cannot be read is somebody else's. Those
-/// with a later name than `now` are of a clock that was wrong: they count as the oldest, or they would stay for ever, and take
-/// the place of all that are made from now on. It is by their names alone that some stay, so that two processes that do this
-/// at once remove the same ones.
+/// A backup is an ordinary file that has the name of one, and begins like one. A file that cannot be read is somebody
+/// else's. Names later than `now` come from a clock that was wrong: they count as the oldest, or they would stay for ever,
+/// and take the place of all backups made from now on. Names alone decide which backups stay, so that two processes that do
+/// this at once remove the same ones.
 ///
 /// # Errors
-/// Which one could not be removed, and what the system said; the others have been removed then.
+/// Which one could not be removed, and the error from the system; the others have been removed by then.
 pub fn keep(made: &Path, count: usize, now: Timestamp) -> io::Result<Vec<PathBuf>> {
     let last = parent(made).join(name(now, true)).max(made.to_owned());
     let mut all = Vec::new();
@@ -201,7 +201,7 @@ fn begins_like_one(path: &Path) -> io::Result<bool> {
     Ok(is_backup(&begin))
 }
 
-/// What others than its owner may do in a folder, if anything, in words.
+/// What users other than its owner may do in a folder, if anything, in words.
 pub fn others_may(folder: &Path) -> Option<&'static str> {
     let mode = std::fs::metadata(folder).ok()?.permissions().mode();
     match mode & 0o077 {
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    /// That many days after some day.
+    /// `day` days after some day.
     fn at(day: i64) -> Timestamp {
         Timestamp::from_millis(1_795_419_320_123 + day * 86_400_000)
     }

@@ -1,4 +1,4 @@
-//! What a backup says of itself.
+//! A backup's description of itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,7 @@ impl Manifest {
 /// Counts all of a file.
 ///
 /// # Errors
-/// What SQLite said.
+/// The error from SQLite.
 pub(super) fn tally(snapshot: &Snapshot, watch: &Watch) -> Result<Vec<Tally>, Cause> {
     let tables = snapshot.tables()?;
     let total = tables.len() as u64; // some dozens

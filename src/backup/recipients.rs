@@ -1,4 +1,4 @@
-//! Who may open a backup, and who does.
+//! The keys of a backup: public ones to encrypt it, secret ones to open it.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -9,12 +9,12 @@ use age::{Encryptor, Identity, IdentityFile};
 use super::error::BackupError;
 use crate::domain::Cause;
 
-/// Public keys of [age](https://age-encryption.org), with commas between; each of their holders opens the backup alone.
+/// Public keys of [age](https://age-encryption.org), separated by commas; the holder of any one of them can open the backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recipients(Vec<Recipient>);
 
 impl Recipients {
-    /// What encrypts to all of them; none for a backup in clear.
+    /// Encrypts to all of them; `None` for a backup in clear.
     ///
     /// # Errors
     /// None that a caller would meet: keys of this kind go together.
@@ -40,7 +40,7 @@ impl FromStr for Recipients {
             return Ok(Self::default());
         }
         let recipients = text.split(',').map(|key| key.trim().parse());
-        // What was written is not repeated: it may be the secret key.
+        // The text is not repeated: it may be the secret key.
         recipients.collect::<Result<_, _>>().map(Self).map_err(|_| {
             "not a public key of age; write age1..., which `age-keygen` prints as \"Public key\"".to_owned()
         })

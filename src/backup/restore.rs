@@ -1,9 +1,9 @@
-//! The way back: a backup into an empty database of either engine.
+//! Restores a backup into an empty database of either engine.
 //!
-//! 1. What cannot take it is refused before anything is unpacked.
-//! 2. The backup is unpacked: each of its bytes is what was once written.
-//! 3. If its schema is older, it is brought up to date there, as it would have been in the database that it was made of.
-//! 4. Everything is copied, and compared, and only then committed ([`crate::store::copy`]): all or nothing.
+//! 1. A target that cannot take it is refused before anything is unpacked.
+//! 2. The backup is unpacked: each of its bytes is as it was written.
+//! 3. If its schema is older, it is brought up to date there, as it would have been in the original database.
+//! 4. Everything is copied and compared, and only then committed ([`crate::store::copy`]): all or nothing.
 
 use tokio::runtime::Handle;
 
@@ -18,7 +18,7 @@ use crate::store::{Address, SCHEMA_VERSION, open};
 /// What was restored.
 #[derive(Clone, Debug)]
 pub struct Restored {
-    /// What the backup says of itself.
+    /// The backup's description of itself.
     pub manifest: Manifest,
     /// The tables that there are now.
     pub tables: Vec<Tally>,
@@ -27,7 +27,7 @@ pub struct Restored {
 /// Restores a backup into `to`. Must be called inside a tokio runtime, on a thread for blocking work.
 ///
 /// # Errors
-/// [`BackupError`]; then there is no row in `to`, and no file that was not there before.
+/// [`BackupError`]; then there is no row in `to`, and no new file.
 pub fn restore(source: &Source, to: &Address, watch: &Watch) -> Result<Restored, BackupError> {
     let runtime = Handle::current();
     runtime.block_on(check_target(to))?;

@@ -1,4 +1,4 @@
-//! A backup as the database that it was made of, in a file that nobody else knows of.
+//! A backup unpacked as the database that it was made from, in a file that no one else knows of.
 
 use std::path::{Path, PathBuf};
 
@@ -17,22 +17,22 @@ pub struct Source {
     pub path: PathBuf,
     /// A file with secret keys, as `age-keygen` writes it.
     pub identity: Option<PathBuf>,
-    /// Where it is unpacked, which takes as much room as the database; beside the backup unless given.
+    /// Where to unpack it, which takes as much room as the database; beside the backup if not given.
     pub temporary_folder: Option<PathBuf>,
 }
 
-/// A backup that was unpacked, and is what was once written.
+/// An unpacked backup, which is as it was written.
 pub(super) struct Unpacked {
-    /// What it says of itself.
+    /// Its description of itself.
     pub(super) manifest: Manifest,
     making: Making,
 }
 
-/// What the database is called.
+/// The name of the database file.
 const DATABASE: &str = "unpacked.db";
 
 impl Unpacked {
-    /// Unpacks a backup, and refuses it where it is damaged or of a newer program.
+    /// Unpacks a backup, and refuses one that is damaged or from a newer program.
     pub(super) fn new(source: &Source, watch: &Watch) -> Result<Unpacked, BackupError> {
         let path = &source.path;
         let packed = Packed::open(path, source.identity.as_deref())?;
@@ -58,7 +58,7 @@ impl Unpacked {
         self.making.path(DATABASE)
     }
 
-    /// The database, before anybody else has opened it.
+    /// Opens the database, before anything else has opened it.
     pub(super) fn snapshot(&self, backup: &Path, watch: &Watch) -> Result<Snapshot, BackupError> {
         let damaged = |error: rusqlite::Error| BackupError::damaged(backup, &error);
         let mut snapshot = Snapshot::open(&self.database()).map_err(damaged)?;

@@ -1,10 +1,11 @@
 //! The backup of an SQLite file before its schema is brought up to date.
 //!
-//! A release before does not open the file any more once that is done, so this is the way back. It is beside the file, and named
-//! after it and its version: `invoicing.db.schema-11.zst`. If there is one of that version, it is replaced: a migration that
-//! fails again and again fills no disk, and whatever has the same version is as old or newer.
+//! A previous release no longer opens the file after that, so this backup is the way back. It is beside the file, and named
+//! after it and its version: `invoicing.db.schema-11.zst`. An existing backup of that version is replaced: so a migration
+//! that fails again and again does not fill the disk, and the new backup of the same version is no older.
 //!
-//! Nobody waits for a server of the release before that still runs: what it writes meanwhile is not in the backup. Stop it first.
+//! This does not wait for a server of the previous release that still runs: what it writes meanwhile is not in the backup.
+//! Stop it first.
 
 use super::create::{Made, Order, Taken};
 use super::error::BackupError;
@@ -13,7 +14,7 @@ use super::watch::Watch;
 use crate::sqlite;
 use crate::store::{Address, SCHEMA_VERSION};
 
-/// Makes a backup beside an SQLite file whose schema is older than this program's, and only then. PostgreSQL has its own ways
+/// Makes a backup beside an SQLite file, but only if its schema is older than this program's. PostgreSQL has its own ways
 /// (docs/backup.md). Must be called inside a tokio runtime, on a thread for blocking work.
 ///
 /// # Errors
@@ -23,14 +24,14 @@ pub fn before_upgrade(order: &Order) -> Result<Option<Made>, BackupError> {
         return Ok(None);
     };
     let is_older = |version| (1..SCHEMA_VERSION).contains(&version);
-    // What is wrong with a file is said by whoever opens it next.
+    // What is wrong with a file is reported when it is opened next.
     if !path.exists() || !sqlite::schema_version(path).is_ok_and(is_older) {
         return Ok(None);
     }
     let watch = Watch::new(|_| ());
     let making = Making::within(parent(path))?;
     let taken = Taken::new(order, parent(path), &watch)?;
-    // Another process may have brought it up to date meanwhile, and has made its backup.
+    // Another process may have brought it up to date meanwhile, and made its backup.
     if !is_older(taken.schema_version) {
         return Ok(None);
     }
@@ -64,7 +65,7 @@ mod tests {
         }
     }
 
-    /// A file of the release before, with a team.
+    /// A file of the previous release, with a team.
     fn older(folder: &TempDir) -> std::path::PathBuf {
         let path = folder.path().join("test.db");
         let (_, file) = open_by_the_release_before(&path).unwrap();
@@ -93,7 +94,7 @@ mod tests {
             "it is newer now"
         );
 
-        // As `zstd -d` does, which a release needs that knows of no backups.
+        // As `zstd -d` does, which a release that knows of no backups needs.
         let back = folder.path().join("back.db");
         let packed = std::fs::File::open(&made.path).unwrap();
         let unpacked = std::fs::File::create(&back).unwrap();

@@ -1,9 +1,9 @@
-//! Everything that can be said of a backup without the database that it was made of.
+//! Verifies a backup as far as possible without the database that it was made from.
 //!
-//! 1. It is unpacked: each of its bytes is what was once written.
-//! 2. The database in it has the version, the tables, the rows and the checksums that it says.
-//! 3. SQLite finds its pages and indexes in order, and no row refers to one that is not there.
-//! 4. The store opens it, which brings an older schema up to date, and reads some of it by the code that serves it.
+//! 1. It is unpacked: each of its bytes is as it was written.
+//! 2. The database in it has the version, the tables, the rows and the checksums that the backup states.
+//! 3. SQLite finds its pages and indexes in order, and no row refers to a missing one.
+//! 4. The store opens it, which brings an older schema up to date, and reads some of it with the code that serves it.
 
 use std::path::Path;
 
@@ -24,21 +24,21 @@ use crate::store::{Address, Sql, Store, api_key, open, product, team, user};
 /// How many teams, users and keys are read in step 4, and how many products of each catalog.
 const SAMPLE: u32 = 20;
 
-/// What was found.
+/// The result of verifying a backup.
 #[derive(Clone, Debug)]
 pub struct Verified {
-    /// What the backup says of itself.
+    /// The backup's description of itself.
     pub manifest: Manifest,
     /// How many things were read as a sample.
     pub sampled: usize,
-    /// What is wrong with it, a sentence each; nothing when it is good.
+    /// What is wrong with it, a sentence each; empty when it is good.
     pub problems: Vec<String>,
 }
 
-/// Looks at a backup. Must be called inside a tokio runtime, on a thread for blocking work.
+/// Verifies a backup. Must be called inside a tokio runtime, on a thread for blocking work.
 ///
 /// # Errors
-/// [`BackupError`], when it cannot be read or is not what was written.
+/// [`BackupError`], when it cannot be read or is not as it was written.
 pub fn verify(source: &Source, watch: &Watch) -> Result<Verified, BackupError> {
     let unpacked = Unpacked::new(source, watch)?;
     let snapshot = unpacked.snapshot(&source.path, watch)?;
@@ -79,7 +79,7 @@ fn examine(snapshot: &Snapshot, manifest: &Manifest, watch: &Watch) -> Result<Ve
     Ok(problems)
 }
 
-/// Step 4. How much was read comes back.
+/// Step 4. Returns how much was read.
 fn sample(database: &Path) -> Result<usize, Cause> {
     Handle::current().block_on(async {
         let store = open(&Address::sqlite(database)).await?;

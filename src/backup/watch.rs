@@ -1,4 +1,4 @@
-//! How far a backup is, and whether somebody wants it to end.
+//! Reports the progress of a backup, and lets a caller stop it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::error::BackupError;
 /// How far it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// What is being done, as a word for people.
+    /// What is being done, in words for people.
     pub doing: &'static str,
     /// How much of it is done: bytes, rows or tables.
     pub done: u64,
@@ -17,7 +17,7 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// Who is told how far it is, and may end it, from any thread.
+/// Receives progress, and can stop the work, from any thread.
 #[derive(Clone)]
 pub struct Watch {
     show: Arc<dyn Fn(Progress) + Send + Sync>,
@@ -31,7 +31,7 @@ impl fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// Has `show` told.
+    /// Passes progress to `show`.
     pub fn new(show: impl Fn(Progress) + Send + Sync + 'static) -> Watch {
         Watch {
             show: Arc::new(show),
@@ -39,22 +39,22 @@ impl Watch {
         }
     }
 
-    /// Has everything that is watched by this end soon, by [`BackupError::Interrupted`], and leave nothing.
+    /// Makes everything watched by this end soon, with [`BackupError::Interrupted`], and leave nothing.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is to end.
+    /// Whether it was stopped.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Tells how far it is.
+    /// Reports progress.
     pub(super) fn show(&self, doing: &'static str, done: u64, total: u64) {
         (self.show)(Progress { doing, done, total });
     }
 
-    /// What came out, unless it was to end: whatever failed then failed for that.
+    /// The result, unless this was stopped: whatever failed then failed for that reason.
     pub(super) fn outcome<T>(&self, result: Result<T, BackupError>) -> Result<T, BackupError> {
         match (self.is_stopped(), result) {
             (true, _) => Err(BackupError::Interrupted),

@@ -1,16 +1,15 @@
-//! Where a PostgreSQL is: the URL that an operator writes.
+//! The URL that says where a PostgreSQL database is.
 //!
-//! The driver reads all of it but four parameters, which are taken out first:
+//! The driver reads all of it except four parameters, which are taken out first:
 //!
-//! - `sslmode`, of which it knows no `verify-ca` and `verify-full`, and `sslrootcert`: they mean what libpq's
-//!   documentation says ("SSL Mode Descriptions"), with one difference. Who asks for a check says by which
-//!   certificates, because a server has no home directory to look for them in.
-//! - `prepared_statements`, `true` or `false`, for who does not want it to be [found out](super::preparing).
-//! - `pool_size`, how many connections the process makes at most.
+//! - `sslmode` (the driver knows neither `verify-ca` nor `verify-full`) and `sslrootcert`: they mean what libpq's
+//!   documentation says ("SSL Mode Descriptions"), with one difference. A mode that checks the server needs `sslrootcert`,
+//!   because a service has no home directory to look for certificates in.
+//! - `prepared_statements`, `true` or `false`, instead of having it [found out](super::preparing).
+//! - `pool_size`, the most connections that the process makes.
 //!
-//! What stands in a URL for something else (`@`, `?`, `/` in a password, say) is percent-encoded. A URL in which
-//! an `@` is not is refused at once: read one way or the other, a piece of the password would pass for something
-//! that messages show.
+//! Reserved characters (`@`, `?`, `/` in a password, say) are percent-encoded. A URL with an unencoded `@` where none
+//! belongs is refused at once: read one way or the other, part of the password would pass for something that messages show.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,25 +20,25 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
-/// How long one server may take until a connection to it can be used, unless the URL says it: two of them fit
-/// into a deadline.
+/// How long it may take until a connection to one server can be used, unless the URL says otherwise: two attempts fit into a
+/// deadline.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Connections of one process, unless the URL says it. More do not make a server faster that has a few processors,
-/// and a hundred are what it admits unless it is told otherwise.
+/// Connections of one process, unless the URL says otherwise. More do not speed up a server with a few processors, and by
+/// default a server admits a hundred.
 const POOL_SIZE: usize = 16;
 
 /// More than any server would want to serve.
 const LARGEST_POOL: usize = 1_000;
 
-/// How long a server may not acknowledge what was sent before its connection counts as lost.
+/// How long a server may leave sent data unacknowledged before its connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// A database of PostgreSQL, on one of several servers. It prints without its password.
+/// A PostgreSQL database, on one of several servers. It prints without its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     config: Config,
-    /// The same, one server each.
+    /// The same, for one server each.
     servers: Vec<Config>,
     tls: Tls,
     prepares: Option<bool>,
@@ -75,7 +74,7 @@ impl Address {
         &self.tls
     }
 
-    /// Whether statements are to be prepared, if the URL says it.
+    /// Whether to prepare statements, if the URL says.
     pub(super) fn prepares(&self) -> Option<bool> {
         self.prepares
     }
@@ -149,7 +148,7 @@ fn pool_size_of(text: &str) -> Result<usize, AddressError> {
         })
 }
 
-/// A URL for each of the servers that one names, split where the driver splits it.
+/// A URL for each of the servers that `url` names, split where the driver splits it.
 fn one_by_one(url: &str) -> Vec<String> {
     let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
     let (user, rest) = match rest.split_once('@') {
@@ -163,7 +162,7 @@ fn one_by_one(url: &str) -> Vec<String> {
         .collect()
 }
 
-/// What the driver makes of a URL, completed.
+/// The driver's reading of a URL, completed.
 fn config(url: &str, ssl_mode: SslMode) -> Result<Config, AddressError> {
     let mut config: Config = url.parse().map_err(|error| {
         let cause = crate::causes::causes(&error);
@@ -174,9 +173,9 @@ fn config(url: &str, ssl_mode: SslMode) -> Result<Config, AddressError> {
     Ok(config)
 }
 
-/// What the URL leaves out.
+/// Sets what the URL leaves out.
 fn complete(config: &mut Config) {
-    // The service writes. Of several servers the primary is meant, and a standby is none to be content with.
+    // The service writes, so of several servers it needs the primary; a standby will not do.
     config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);
@@ -189,13 +188,13 @@ fn complete(config: &mut Config) {
     }
 }
 
-/// The table of libpq's documentation.
+/// The table in libpq's documentation.
 fn tls(mode: Option<&str>, roots: Option<PathBuf>) -> Result<(SslMode, Tls), AddressError> {
     match (mode.unwrap_or("prefer"), roots) {
         ("disable", None) => Ok((SslMode::Disable, Tls::Unverified)),
         ("prefer", None) => Ok((SslMode::Prefer, Tls::Unverified)),
         ("require", None) => Ok((SslMode::Require, Tls::Unverified)),
-        // With certificates to check by, libpq checks.
+        // Given certificates to check by, libpq checks.
         ("require" | "verify-ca", Some(roots)) => Ok((SslMode::Require, Tls::Signed(roots))),
         ("verify-full", Some(roots)) => Ok((SslMode::Require, Tls::SignedForHost(roots))),
         ("verify-ca" | "verify-full", None) => Err(wrong(
@@ -215,7 +214,7 @@ fn wrong(text: &str) -> AddressError {
     AddressError(text.to_owned())
 }
 
-/// The text that a percent-encoded one stands for.
+/// Decodes percent-encoded text.
 fn decoded(text: &str) -> Result<String, AddressError> {
     percent_encoding::percent_decode_str(text)
         .decode_utf8()
@@ -223,7 +222,7 @@ fn decoded(text: &str) -> Result<String, AddressError> {
         .map_err(|_| wrong("sslrootcert is not UTF-8"))
 }
 
-/// As the URL, without password and options: for messages.
+/// The URL without its password and options, for messages.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("postgres://")?;

@@ -1,8 +1,8 @@
-//! Asking the server to stop a statement, on a connection of its own.
+//! Asks the server to stop a statement, on a connection of its own.
 //!
-//! The driver closes that connection as soon as it has said so. pgbouncer up to 1.19.0 ends itself when it is closed before
-//! the request was handed on, and all its clients lose their connections (its pull request 846). So it stays open until the
-//! server closes it, which is how libpq does it, and the sign that the request was heard.
+//! The driver closes that connection as soon as it has sent the request. pgbouncer up to 1.19.0 exits if the connection is
+//! closed before it has passed the request on, and all its clients lose their connections (its pull request 846). So the
+//! connection stays open until the server closes it, as in libpq; that is also the sign that the request was heard.
 
 use futures::future::join3;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, copy, duplex, sink, split};
@@ -14,10 +14,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::domain::Cause;
 
-/// More than a handshake has on its way at once.
+/// More than a handshake has in flight at once.
 const ROOM: usize = 1 << 14;
 
-/// Asks the server that is named first to stop what `token` stands for, and waits until it has heard.
+/// Asks the first of the servers in `server` to stop what `token` stands for, and waits until it has heard.
 pub(super) async fn cancel(
     server: &Config,
     token: &CancelToken,
@@ -39,7 +39,7 @@ pub(super) async fn cancel(
     say(socket, name, token, tls).await
 }
 
-/// Lets the driver speak through a pipe, which it may close, while `server` stays open.
+/// Lets the driver talk through a pipe, which it may close, while `server` stays open.
 async fn say(
     server: impl AsyncRead + AsyncWrite,
     name: &str,
@@ -51,7 +51,7 @@ async fn say(
     let (mut from_server, mut to_server) = split(server);
     let (mut from_driver, mut to_driver) = split(pipe);
     let heard = async {
-        // It fails when the driver has gone before the server was silent.
+        // Fails if the driver has gone before the server went silent.
         let _ = copy(&mut from_server, &mut to_driver).await;
         copy(&mut from_server, &mut sink()).await
     };

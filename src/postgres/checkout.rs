@@ -1,11 +1,10 @@
-//! One connection, taken from the pool for one request, and what becomes of it afterwards.
+//! A connection, taken from the pool for one request, and what becomes of it afterwards.
 //!
-//! A connection goes back to the pool only after a request that went well, or was refused by a rule. A request
-//! that is given up, at its deadline or with its task, leaves a statement running or a transaction open: such
-//! a connection is closed, which ends the transaction, after the server was asked to stop the statement. One
-//! on which something failed that may go better elsewhere is closed, too: its server may be a standby by now.
-//! And where a server was silent for [longer than it may take](SILENCE), the idle connections are closed with it, since they
-//! are most likely to the same one.
+//! A connection goes back to the pool only after a request that succeeded or was refused by a rule. A request that is given
+//! up, at its deadline or with its task, leaves a statement running or a transaction open: the server is asked to stop the
+//! statement, and then the connection is closed, which ends the transaction. A connection on which something failed that may
+//! succeed elsewhere is closed, too: its server may be a standby by now. And if a server was silent for [longer than it may
+//! take](SILENCE), the idle connections are closed as well, since they most likely lead to the same server.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,13 +20,13 @@ use super::turns::Turn;
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 
 /// How long asking the server to stop a statement may take. The request travels on a connection of its own, and a pooler
-/// makes a second one for it: on a busy machine, two seconds were not enough. Nobody waits for it, and nothing
-/// else ends a read that waits for a lock. The pool makes another connection meanwhile, so that a server that hears
-/// nothing may have twice as many from this process as the pool has.
+/// makes a second one for it: on a busy machine, two seconds were not enough. No caller waits for it, and nothing else ends
+/// a read that waits for a lock. The pool makes another connection meanwhile, so a server that hears nothing may have twice
+/// as many from this process as the pool has.
 const CANCEL_TIMEOUT: Duration = DEADLINE;
 
-/// How long a statement that is not answered shows that its server hangs: longer than the four seconds after which a
-/// server that works gives up a change. Who has waited for a connection first does not wait as long for an answer, and shows
+/// How long a statement must go unanswered to show that its server hangs: longer than the four seconds after which a working
+/// server gives up a change. A caller that first waited for a connection does not wait that long for an answer, and shows
 /// nothing.
 const SILENCE: Duration = Duration::from_millis(4_500);
 
@@ -35,14 +34,14 @@ const SILENCE: Duration = Duration::from_millis(4_500);
 const UNUSED: u8 = 0;
 /// A statement or a transaction is under way.
 const BUSY: u8 = 1;
-/// The commit is, which must not be stopped: promise 5 of the [store](super).
+/// The commit is under way, and must not be stopped: promise 5 of the [store](super).
 const COMMITTING: u8 = 2;
 /// Nothing is under way, and another request may have the connection.
 const DONE: u8 = 3;
-/// Nothing is under way, but nobody may use it again.
+/// Nothing is under way, but the connection must not be used again.
 const SPENT: u8 = 4;
 
-/// A connection of the pool in the hands of one request.
+/// A connection of the pool, held by one request.
 pub(super) struct Checkout {
     /// `None` only while being dropped.
     connection: Option<Object>,
@@ -52,7 +51,7 @@ pub(super) struct Checkout {
     sent: AtomicU64,
     pool: Pool,
     connector: Connector,
-    /// Is given back after the connection.
+    /// Given back after the connection.
     _turn: Turn,
 }
 
@@ -76,7 +75,7 @@ impl Checkout {
 
     /// The connection.
     pub(super) fn connection(&self) -> &ClientWrapper {
-        // Cannot fail: it is taken out by `drop` alone, when nobody can call this any more.
+        // Cannot fail: only `drop` takes it out, and nothing can call this after that.
         self.connection
             .as_ref()
             .expect("a checkout has a connection")
@@ -87,32 +86,32 @@ impl Checkout {
         self.connector.preparing()
     }
 
-    /// Notes that a statement is about to be sent. Whether it is the first comes back.
+    /// Notes that a statement is about to be sent. Returns whether it is the first.
     pub(super) fn mark_used(&self) -> bool {
         self.state.swap(BUSY, Ordering::Relaxed) == UNUSED
     }
 
-    /// Runs statements without values that answer nothing.
+    /// Runs statements that take no values and return nothing.
     ///
     /// # Errors
-    /// What the server answers, or that it does not.
+    /// The server's error, or that it does not answer.
     pub(super) async fn batch(&self, statements: &str) -> Result<(), tokio_postgres::Error> {
         self.is_sent();
         self.connection().batch_execute(statements).await
     }
 
-    /// Something is sent now.
+    /// Notes that something is sent now.
     pub(super) fn is_sent(&self) {
         self.sent.store(self.age(), Ordering::Relaxed);
     }
 
-    /// Milliseconds since it was taken.
+    /// Milliseconds since the connection was taken.
     fn age(&self) -> u64 {
         // 584 million years fit into 64 bits of milliseconds.
         self.begun.elapsed().as_millis() as u64
     }
 
-    /// Notes that the commit is about to be sent: from here on, nobody may ask the server to stop.
+    /// Notes that the commit is about to be sent: from here on, the server must not be asked to stop.
     pub(super) fn mark_committing(&self) {
         self.state.store(COMMITTING, Ordering::Relaxed);
     }
@@ -143,7 +142,7 @@ impl Drop for Checkout {
         if state != SPENT && silence >= SILENCE {
             self.pool.retain(|_, _| false);
         }
-        // Outside of a runtime there is nobody to do it: the process ends, and its connections with it.
+        // Outside of a runtime, nothing can do it: the process ends, and its connections with it.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };
@@ -153,7 +152,7 @@ impl Drop for Checkout {
             runtime.spawn(async move {
                 let end = async {
                     if connector.cancel(&token).await.is_ok() {
-                        // Waits for the statement to end: a pooler forgets the request with the connection.
+                        // Waits for the statement to end: a pooler drops the request with the connection.
                         let _ = connection.batch_execute("").await;
                     }
                 };

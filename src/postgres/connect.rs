@@ -1,9 +1,9 @@
-//! Which of the servers to connect to: the one that takes writes.
+//! Connects to the server that takes writes.
 //!
-//! The driver tries several servers itself, but limits only the time that a TCP connection takes to be made. A
-//! server that hangs still takes connections, says nothing on them, and would keep every replica from its
-//! successor. So each server has `connect_timeout` for the whole way to a connection that can be used, and the one
-//! that led there last is tried first. On that way, the connection is [looked at](super::preparing).
+//! The driver tries several servers itself, but limits only the time for a TCP connection. A server that hangs still accepts
+//! connections, sends nothing on them, and would keep every replica from its successor. So each server has `connect_timeout`
+//! for all steps to a usable connection, and the one that last gave one is tried first. One of the steps is to [look
+//! at](super::preparing) the connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ struct Servers {
     servers: Vec<Config>,
     tls: MakeRustlsConnect,
     preparing: Preparing,
-    /// Which server took writes when one was last connected to.
+    /// The server that took writes at the last connect.
     primary: AtomicUsize,
 }
 
@@ -54,7 +54,7 @@ impl Connector {
         Ok(client)
     }
 
-    /// Asks the server to stop what `token` stands for. One that has lost its place to another is not asked.
+    /// Asks the server to stop what `token` stands for. A server that has lost its place to another is not asked.
     pub(super) async fn cancel(&self, token: &CancelToken) -> Result<(), Cause> {
         let Servers {
             servers,
@@ -68,7 +68,7 @@ impl Connector {
 }
 
 impl Servers {
-    /// Tries the servers in turn until one has answered, if only with a refusal: the caller has a deadline.
+    /// Tries the servers in turn until one answers, if only with a refusal: the caller has a deadline.
     async fn connect_to_primary(&self) -> Result<(Client, JoinHandle<()>), Error> {
         loop {
             let first = self.primary.load(Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl Servers {
 
     async fn connect_to(&self, server: &Config) -> Result<(Client, JoinHandle<()>), Error> {
         let (client, connection) = server.connect(self.tls.clone()).await?;
-        // How it ends shows in the statements that it carries.
+        // How it ends shows in the statements that use it.
         let driver = tokio::spawn(async { drop(connection.await) });
         self.preparing.look_at(&client).await?;
         Ok((client, driver))

@@ -1,4 +1,4 @@
-//! What lends connections to scripts.
+//! Lends connections to scripts.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use crate::sql::ScriptError;
 /// The connections to one database.
 pub(super) struct Connections {
     pub(super) pool: Pool,
-    /// Who takes a connection from the pool has a turn.
+    /// Taking a connection from the pool requires a turn.
     pub(super) turns: Turns,
     pub(super) connector: Connector,
     pub(super) counts: Arc<Counts>,
 }
 
 impl Connections {
-    /// A connection, which `holder` has until it is dropped.
+    /// Takes a connection, which `holder` has until it is dropped.
     ///
     /// # Errors
-    /// [`ScriptError::Retry`] when none can be made; [`ScriptError::Final`] when one would have to be waited for too long.
+    /// [`ScriptError::Retry`] when none can be made; [`ScriptError::Final`] when the wait would be too long.
     pub(super) async fn checkout(&self, holder: Holder) -> Result<Checkout, ScriptError> {
-        // Also of whoever stops waiting.
+        // Also counts callers that stop waiting.
         let _waited = self.counts.waits.timed();
         let turn = self.turns.take(holder).await?;
         let connection = self

@@ -1,9 +1,9 @@
-//! Reading and writing all of a PostgreSQL database, for a copy.
+//! Reads and writes a whole PostgreSQL database, for a copy.
 //!
-//! One connection, one transaction. A source is read REPEATABLE READ through a cursor, which sorts a table once
-//! and then gives it out in pages. The order is that of the bytes, whatever the collation of the database. A
-//! target's tables are locked against everybody who would write to them; rows go there by the thousand, as
-//! one array a column. As everywhere here, no statement has a name, so that a pooler may stand in between.
+//! One connection, one transaction. A source is read REPEATABLE READ through a cursor, which sorts a table once and then
+//! returns it in pages. The order is that of the bytes, whatever the collation of the database. A target's tables are locked
+//! against all other writers; rows are inserted a thousand at a time, as one array per column. No statement has a name, so
+//! that a pooler may stand in between.
 
 use async_trait::async_trait;
 use deadpool_postgres::Object;
@@ -19,7 +19,7 @@ use crate::sql::copy::{BATCH, Row, Side, Value, list, quoted};
 use crate::sql::schema::{Kind, Table};
 use crate::sql::value::numeric_text;
 
-/// A long transaction is what is wanted here, whatever the server allows its other clients.
+/// A copy needs a long transaction, whatever limits the server sets for other clients.
 const NO_LIMITS: &str =
     "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
 
@@ -46,7 +46,7 @@ impl Copy {
         })
     }
 
-    /// Runs statements without parameters that answer nothing.
+    /// Runs statements that take no parameters and return nothing.
     async fn batch(&self, statements: &str) -> Result<(), Cause> {
         self.connection
             .batch_execute(statements)
@@ -115,14 +115,14 @@ impl Side for Copy {
     }
 
     async fn commit(self: Box<Self>) -> Result<(), Cause> {
-        // Who plans the first queries should not have to guess how large the tables are.
+        // The planner should not have to guess the sizes of the tables for the first queries.
         self.batch(&format!("ANALYZE {}", names(self.writing)))
             .await?;
         self.batch("COMMIT").await
     }
 }
 
-/// What the driver and the server said: the driver's own text says little.
+/// What the driver and the server report: the driver's own text says little.
 fn cause(error: tokio_postgres::Error) -> Cause {
     causes(&error).into()
 }
@@ -149,7 +149,7 @@ fn cursor(table: &Table) -> String {
     )
 }
 
-/// Adds rows that come as one array a column.
+/// The statement that adds rows, given as one array per column.
 fn insertion(table: &Table) -> String {
     let names = || (1..=table.columns.len()).map(|number| format!("c{number}"));
     let values = names()
@@ -168,7 +168,7 @@ fn insertion(table: &Table) -> String {
     )
 }
 
-/// The values of a column, as a parameter and its type. A reader made them, each of the column's kind.
+/// The values of a column, as a parameter and its type. They come from a reader, each of the column's kind.
 fn array(rows: &[Row], at: usize, kind: Kind) -> (Box<dyn ToSql + Sync + Send + '_>, Type) {
     macro_rules! values {
         ($variant:ident, |$value:ident| $to:expr) => {

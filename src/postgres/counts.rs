@@ -1,19 +1,19 @@
-//! What the store counts of itself.
+//! Counters of the store.
 
 use crate::tally::{Count, SIZES, Spread, TIMES};
 
 /// What has happened since the database was opened.
 #[derive(Debug)]
 pub struct Counts {
-    /// How long scripts waited for a connection: for their turn, and until it was open.
+    /// How long scripts waited for a connection: for their turn, and for it to open.
     pub waits: Spread,
-    /// Scripts that were refused, because their turn would have come too late.
+    /// Scripts refused because their turn would have come too late.
     pub refused: Count,
-    /// How often a script was run again, as the server asked for it or a connection was lost.
+    /// How often a script was run again because the server asked for it or a connection was lost.
     pub retries: Count,
     /// How long changes waited for their group.
     pub group_waits: Spread,
-    /// How many changes each group had that was committed.
+    /// How many changes each committed group had.
     pub groups: Spread,
     /// Groups of several that were not committed.
     pub undone_groups: Count,
@@ -32,7 +32,7 @@ impl Default for Counts {
     }
 }
 
-/// What the store counts, and how it is now.
+/// The counters of the store, and its current state.
 #[derive(Debug)]
 pub struct Numbers<'a> {
     /// What has happened.
@@ -41,8 +41,8 @@ pub struct Numbers<'a> {
     pub waiting: usize,
     /// Connections that are open.
     pub connections: usize,
-    /// Turns that scripts have, each with a connection or about to have one.
+    /// Turns that scripts hold, each with a connection or about to have one.
     pub used: usize,
-    /// As many connections as there may be.
+    /// The most connections there may be.
     pub most: usize,
 }

@@ -1,4 +1,4 @@
-//! The one place where an error of PostgreSQL becomes one of the domain; each failure says whether to try again.
+//! The one place where a PostgreSQL error becomes a domain error; each failure says whether to try again.
 
 use std::error::Error as StdError;
 
@@ -7,10 +7,10 @@ use tokio_postgres::error::SqlState;
 use crate::domain::Error;
 use crate::sql::ScriptError;
 
-/// What a commit that was not acknowledged means: promise 4 of the [store](super).
+/// What an unacknowledged commit means: promise 4 of the [store](super).
 pub(super) fn at_commit(error: tokio_postgres::Error) -> ScriptError {
     match error.code() {
-        // The server says that the transaction was rolled back.
+        // The server reports that the transaction was rolled back.
         Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED) => {
             ScriptError::Retry(error.into())
         }
@@ -19,9 +19,8 @@ pub(super) fn at_commit(error: tokio_postgres::Error) -> ScriptError {
 }
 
 impl From<tokio_postgres::Error> for ScriptError {
-    /// What it means that a statement failed before the commit. Contention and a server without room are
-    /// `Unavailable`: they can pass without anyone changing the program. What is no rule of the service is
-    /// `Internal`.
+    /// What a failed statement means before the commit. Contention and a server short of resources are `Unavailable`: they
+    /// can pass without a change to the program. Anything that is not a rule of the service is `Internal`.
     fn from(error: tokio_postgres::Error) -> ScriptError {
         let Some(found) = error.as_db_error() else {
             let lost = error.is_closed() || has_io_error(&error);
@@ -37,13 +36,12 @@ impl From<tokio_postgres::Error> for ScriptError {
         }
         let code = found.code().code();
         match code.get(..2).unwrap_or_default() {
-            // Serialization failure and deadlock; no connection; the server ends it (by order, after a crash,
-            // at its start).
+            // Serialization failure and deadlock; no connection; the server ends it (by order, after a crash, at startup).
             "40" | "08" => ScriptError::Retry(error.into()),
             "57" if code != SqlState::QUERY_CANCELED.code() => ScriptError::Retry(error.into()),
-            // A primary that has become a standby; a prepared statement that the server has forgotten, whose name
-            // somebody else has taken, or whose tables a newer replica has migrated since; a transaction that was
-            // idle for too long, or whose end is all that this statement knows: another may say why.
+            // A primary that has become a standby; a prepared statement that the server has forgotten, whose name another
+            // client has taken, or whose tables a newer replica has since migrated; a transaction that was idle for too
+            // long, or that had failed already, in which case another statement may say why.
             _ if [
                 SqlState::READ_ONLY_SQL_TRANSACTION,
                 SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
@@ -63,8 +61,8 @@ impl From<tokio_postgres::Error> for ScriptError {
     }
 }
 
-/// Which rule of the service a unique index guards. The index of a partition, or of a shard, may have a number behind
-/// that name, and an engine that hands on what its shards say may have the name in the message alone.
+/// Which rule of the service a unique index guards. The index of a partition or a shard may have a number after that name,
+/// and an engine that passes on its shards' errors may have the name in the message alone.
 fn violated(index: &str) -> Option<Error> {
     let is = |name: &str| index.contains(name);
     is("product_sku").then_some(Error::DuplicateSku)

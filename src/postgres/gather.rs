@@ -1,19 +1,19 @@
-//! Waiting for those who are about to come.
+//! Waits for callers that are about to arrive, so that they go together.
 
 use std::time::Duration;
 
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-/// How often the other tasks go first before it is seen whether that has brought more: some take a few turns from the socket
-/// to the store.
+/// How often this yields to the other tasks before it checks whether more callers have arrived: some take a few turns from
+/// the socket to the store.
 const TURNS: usize = 8;
 
-/// Where the others take so long, such as for long lists, more come than are waited for.
+/// How long this waits at most. If the other tasks take longer, as for long lists, more arrive than it waits for.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// Lets the other tasks of the runtime go first as long as that brings more, of whom `most` go together: `waiting` says how
-/// many wait. Where nobody is about to come, this costs a microsecond, and no timer is waited for.
+/// Yields to the other tasks of the runtime as long as that brings more callers, of which `most` go together; `waiting`
+/// returns how many wait. If none is about to arrive, this costs a microsecond, and it sets no timer.
 pub(super) async fn gather(most: usize, waiting: impl Fn() -> usize) {
     let (begun, mut before) = (Instant::now(), 0);
     loop {

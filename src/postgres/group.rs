@@ -1,7 +1,7 @@
 //! One group of changes, in one transaction: steps 3 to 5 of [`groups`](super::groups).
 //!
-//! The group has the connection. Its members say what they have to say, and it says that together, once each of them has said
-//! something, has come to its end, or has gone: a member waits for nothing but answers.
+//! The group holds the connection. Once each member has sent statements, ended, or gone, the group runs all that they sent
+//! together: a member waits for nothing but answers.
 
 use futures::future::join;
 use tokio::sync::mpsc;
@@ -18,37 +18,37 @@ use super::turns::Turn;
 use crate::causes::causes;
 use crate::sql::ScriptError;
 
-/// A transaction, and how its members are doing.
+/// A transaction, and the progress of its members.
 pub(super) struct Group {
     checkout: Checkout,
     events: mpsc::UnboundedReceiver<Event>,
     sender: mpsc::UnboundedSender<Event>,
     members: Vec<Progress>,
-    /// How the beginning of the transaction went, or why not.
+    /// How the start of the transaction went, or why it failed.
     begun: Option<Result<(), String>>,
     /// Whether another connection may do what this one could not.
     is_spent: bool,
 }
 
-/// How one member is doing.
+/// The progress of one member.
 #[derive(Default)]
 struct Progress {
     is_gone: bool,
     report: Option<Report>,
-    /// Whether a statement of it was run.
+    /// Whether one of its statements was run.
     has_said: bool,
-    /// Whether one was answered with no error.
+    /// Whether one was answered without an error.
     was_answered: bool,
     has_written: bool,
     has_failed: bool,
-    /// Whether that was the first of the transaction to do so, and would have been through any connection.
+    /// Whether its failure was the first of the transaction, and would have happened through any connection.
     has_broken: bool,
-    /// The same of a statement that others have said something else with, which may be what has failed.
+    /// The same for a statement that others shared with other values, any of which may be what failed.
     has_broken_together: bool,
 }
 
 impl Group {
-    /// One through this connection. It begins with the first statements of its members.
+    /// A group on this connection. Its transaction begins with the first statements of its members.
     pub(super) fn new(checkout: Checkout) -> Group {
         let (sender, events) = mpsc::unbounded_channel();
         Group {
@@ -61,15 +61,16 @@ impl Group {
         }
     }
 
-    /// A place in it.
+    /// Adds a member, and returns its seat.
     pub(super) fn seat(&mut self, turn: Turn) -> Seat {
         self.members.push(Progress::default());
         Seat::new(self.members.len() - 1, &self.sender, turn)
     }
 
-    /// Has its members speak until their ends, and commits or rolls back. Says of each whether it is to blame for the latter.
+    /// Runs what the members send until all have ended, then commits or rolls back. Returns for each whether it is to blame
+    /// for a rollback.
     pub(super) async fn end(mut self, counts: &Counts) -> Vec<bool> {
-        // Later, none of its members has time left.
+        // After that, none of its members has time left.
         let deadline = Instant::now() + DEADLINE;
         let end = timeout_at(deadline, self.run()).await;
         let end =
@@ -77,7 +78,7 @@ impl Group {
         let Group {
             checkout, members, ..
         } = self;
-        // Back to the pool, before those who go alone now need one.
+        // Back to the pool, before the members that now go alone need a connection.
         drop(checkout);
         match end {
             End::Committed => counts.groups.note(members.len() as u64),
@@ -91,7 +92,7 @@ impl Group {
                     End::Undone if member.has_broken_together => End::UndoneTogether,
                     end => end.clone(),
                 };
-                // Who has stopped waiting does not need it.
+                // A caller that has stopped waiting does not need it.
                 let _ = report.end.send(its);
             }
             is_to_blame
@@ -109,7 +110,7 @@ impl Group {
                     self.members[number].is_gone = true;
                     said.retain(|said| said.by != number);
                 }
-                // Which cannot be: this has a sender itself.
+                // Cannot happen: this holds a sender itself.
                 None => break,
             }
             if !said.is_empty() && said.len() == self.at_work() {
@@ -119,13 +120,13 @@ impl Group {
         self.commit_or_roll_back().await
     }
 
-    /// Members that have more to say, as far as is known.
+    /// Members that may still send statements, as far as is known.
     fn at_work(&self) -> usize {
         let at_work = |member: &&Progress| !member.is_gone && member.report.is_none();
         self.members.iter().filter(at_work).count()
     }
 
-    /// Step 3. Before the first, the transaction begins; nobody waits for its answer alone.
+    /// Step 3. BEGIN goes ahead of the first statements; its answer is not waited for separately.
     async fn round(&mut self, said: Vec<Said>) {
         let (statements, waiting): (Vec<_>, Vec<_>) = said
             .into_iter()
@@ -158,7 +159,7 @@ impl Group {
             self.is_spent |= failures.any(|failure| failure.may_be_the_connection);
             self.members[by].note(statements, &answers);
             if let Some(Ok(())) = &self.begun {
-                // Who has stopped waiting does not need them.
+                // A caller that has stopped waiting does not need them.
                 let _ = asked.send(answers);
             }
         }
@@ -169,7 +170,7 @@ impl Group {
         let is_well = |member: &Progress| member.is_well();
         let all_well = self.members.iter().all(is_well);
         match &self.begun {
-            // Nobody had anything to say.
+            // No member sent anything.
             None if all_well => End::Committed,
             None => End::Undone,
             Some(Ok(())) if all_well => commit(&self.checkout).await,
@@ -180,7 +181,7 @@ impl Group {
                     _ => End::Undone,
                 }
             }
-            // They ran on their own: what they did stays, and nobody may repeat it.
+            // The statements ran on their own: what they did stays, and must not be repeated.
             Some(Err(cause)) if self.members.iter().any(|member| member.was_answered) => {
                 End::InDoubt(cause.clone())
             }
@@ -191,7 +192,7 @@ impl Group {
     async fn roll_back(&self) {
         match self.checkout.batch(ROLLBACK).await {
             Ok(()) if !self.is_spent => self.checkout.mark_done(),
-            // Nor is one used again that cannot even do this.
+            // A spent connection is not used again, nor one that cannot even roll back.
             _ => self.checkout.mark_spent(),
         }
     }
@@ -236,17 +237,17 @@ impl Progress {
         self.has_written && self.outcome() != Some(Outcome::Done)
     }
 
-    /// Whether the others can be committed with it, if they can.
+    /// Whether the group can be committed, as far as this member goes.
     fn is_well(&self) -> bool {
         let went_well = match self.outcome() {
             Some(outcome) => !self.is_refused_too_late() && outcome != Outcome::TriesAgain,
-            // Who has gone before it said anything was not there.
+            // A member that went before it sent anything had no part in it.
             None => !self.has_said,
         };
         went_well && !self.has_failed
     }
 
-    /// Whether it is to blame where they cannot.
+    /// Whether it is to blame if the group cannot be committed.
     fn is_to_blame(&self) -> bool {
         self.has_broken || self.report.is_some() && self.is_refused_too_late()
     }

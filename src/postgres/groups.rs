@@ -1,27 +1,29 @@
-//! Changes that share a transaction.
+//! Groups changes that arrive together into one transaction.
 //!
-//! Most of what a small change costs is not the change, but BEGIN, COMMIT, the disk, and the round trips of each. So changes
-//! that come while others are under way are made together, in one transaction through one connection, like those of SQLite:
+//! Most of the cost of a small change is not the change itself, but BEGIN, COMMIT, the disk, and the round trips of each. So
+//! changes that arrive while others are under way are made together, in one transaction on one connection, as in SQLite:
 //!
-//! 1. A change says for whom it is, and which [`Subject`]s it decides upon. It takes a seat, of which a holder has no more
+//! 1. A change names its holder and the [`Subject`]s that it decides upon. It takes a seat, of which a holder has no more
 //!    than its share, and waits.
-//! 2. There are a few lanes. One that is free takes a connection, lets those go first who are [about to come](gather), and
-//!    takes all that wait by then, in the order in which they came: at most [`LARGEST`], and none that has a subject in common
-//!    with one that is under way, or with one before it that has to wait for that. So who is alone waits for nobody, and what a
-//!    change reads of its subjects is as it was committed.
-//! 3. Each runs its own script, on its own task. What the scripts say next is sent once all of them have said something,
-//!    [as few statements](super::together): a round trip of one is a round trip of all. BEGIN travels with the first.
-//! 4. Each says how its script went. Where all went well, or were refused by a rule before they wrote anything, the lane
+//! 2. There are a few lanes. A free lane takes a connection, lets changes arrive that are [about to come](gather), and then
+//!    takes all that wait, in order of arrival: at most [`LARGEST`], and none that shares a subject with a change under way
+//!    or with one before it in the queue. So a change that is alone waits for no other, and a change reads its subjects as
+//!    they were committed.
+//! 3. Each change runs its own script, on its own task. What the scripts send next goes out once all of them have sent
+//!    something, [as few statements](super::together): a round trip of one is a round trip of all. BEGIN travels with the
+//!    first.
+//! 4. Each reports how its script went. If all succeeded, or were refused by a rule before they wrote anything, the lane
 //!    commits, and all get their answers.
-//! 5. Where a statement has failed, or a script has written something and was refused then, the transaction is rolled back,
-//!    and each tries again in a transaction of its own: nobody's answer depends on what another has asked for. The
-//!    [`Spoiler`] gets no seat for a [while](APART), and goes alone. (Who was the only one in its group has its answer.) Of
-//!    those who have shared the statement that failed, it is whoever is refused alone, too, or is [slow](SLOW).
-//! 6. A lock that somebody else has is waited for by all of a group, so that is short (`transaction.rs`). Alone one waits as
-//!    long as ever.
+//! 5. If a statement failed, or a script was refused after it had written something, the transaction is rolled back, and
+//!    each change tries again in a transaction of its own: no answer depends on what another caller asked for. The
+//!    [`Spoiler`] gets no seat for a [while](APART), and goes alone. (A change that was alone in its group has its answer.)
+//!    Among changes that shared the failed statement, the spoilers are those that are also refused alone, or are
+//!    [slow](SLOW).
+//! 6. The whole group waits for a lock that another transaction holds, so that wait is kept short (`transaction.rs`). Alone,
+//!    a change waits as long as ever.
 //!
-//! Promises 1 to 5 of the [store](super) hold for a group as for one. Nothing has happened until COMMIT is sent, so each may
-//! try again; of a COMMIT that is not answered, nobody knows, and none is repeated.
+//! Promises 1 to 5 of the [store](super) hold for a group as for a single change. Nothing has happened until COMMIT is sent,
+//! so each may try again; if COMMIT is not answered, the outcome is unknown, and no change is repeated.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,22 +43,22 @@ use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
 
-/// The most changes of a group. What they send is in memory at once, and undone at once.
+/// The most changes in a group. What they send is in memory at once, and undone at once.
 const LARGEST: usize = 64;
-// Otherwise what they say together would be planned each time, however small.
+// Otherwise the statements that they share would be planned each time, however small.
 const _: () = assert!(LARGEST <= LONGEST_PREPARED);
 
-/// Groups at a time: while the disk is waited for by one, the other is made.
+/// Groups at a time: while one waits for the disk, the other is made.
 const LANES: usize = 2;
 
-/// Who has less time left goes alone: to be late would undo what the others have done.
+/// A change with less time left goes alone: if it were late, it would undo what the others have done.
 const LEAST_TIME: Duration = Duration::from_millis(500);
 
-/// How long who has spoilt a group goes alone.
+/// How long a spoiler goes alone.
 const APART: Duration = Duration::from_secs(1);
 
-/// Who has shared the statement that failed and takes longer alone has waited for a lock there, too: longer than one waits for
-/// that in a group, and than all of a group take that go alone at the same time.
+/// A change that shared the failed statement and takes longer than this alone has waited for a lock there, too. This is
+/// longer than a group waits for a lock, and than all changes of a group take when they go alone at the same time.
 const SLOW: Duration = Duration::from_millis(200);
 
 /// The groups of a store.
@@ -73,19 +75,19 @@ struct State {
     waiting: VecDeque<Waiting>,
     /// The subjects of the changes under way.
     busy: HashSet<Subject>,
-    /// Lanes that are at work.
+    /// Lanes at work.
     lanes: usize,
-    /// What goes alone, until when.
+    /// What goes alone, and until when.
     apart: HashMap<Spoiler, Instant>,
 }
 
-/// What has spoilt a group, and may do so again: the changes of a holder; of one who stands for several, those that decide upon
-/// the same.
+/// What has spoilt a group, and may do so again: the changes of a holder or, if it stands for several, its changes that
+/// decide upon the same subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Spoiler(Holder, Option<Subject>);
 
 impl Spoiler {
-    /// That of a change for `holder` that decides upon these.
+    /// The spoiler that a change for `holder` may be, given what it decides upon.
     pub(crate) fn of(holder: Holder, subjects: &[Subject]) -> Spoiler {
         let subject = subjects.first().filter(|_| holder.is_several());
         Spoiler(holder, subject.copied())
@@ -102,13 +104,13 @@ struct Waiting {
     seat: oneshot::Sender<Seat>,
 }
 
-/// A lane that is at work. Dropped, it is not.
+/// A lane at work, until dropped.
 struct Lane {
     queue: Arc<Queue>,
     is_at_work: bool,
 }
 
-/// The subjects of a group under way. Dropped, they are free.
+/// The subjects of a group under way. Dropping this frees them.
 struct Busy<'a> {
     queue: &'a Queue,
     subjects: Vec<Subject>,
@@ -130,7 +132,7 @@ impl Groups {
         waiting + self.0.state().waiting.len()
     }
 
-    /// Whether changes that could be this one go with others now.
+    /// Whether changes like this one may join groups now.
     pub(super) fn takes(&self, spoiler: Spoiler) -> bool {
         let mut state = self.0.state();
         if state.apart.is_empty() {
@@ -141,7 +143,7 @@ impl Groups {
         !state.apart.contains_key(&spoiler)
     }
 
-    /// Notes how a change went alone, after its group was undone and it may have been the spoiler: step 5.
+    /// Notes how a change went alone after its group was undone and it may have been the spoiler: step 5.
     pub(super) fn went_alone(&self, spoiler: Spoiler, was_refused: bool, took: Duration) {
         if was_refused || took >= SLOW {
             let until = Instant::now() + APART;
@@ -152,8 +154,8 @@ impl Groups {
     /// Steps 1 and 2, for one change.
     ///
     /// # Errors
-    /// [`ScriptError::Retry`] when there is no connection for the group; [`ScriptError::Final`] when it would have to be
-    /// waited for too long.
+    /// [`ScriptError::Retry`] when there is no connection for the group; [`ScriptError::Final`] when the wait would be too
+    /// long.
     pub(super) async fn seat(
         &self,
         holder: Holder,
@@ -184,7 +186,7 @@ impl Groups {
             };
             tokio::spawn(lane.work());
         }
-        // Alone it is told why there is no connection, or finds one.
+        // Alone, it finds a connection or learns why there is none.
         let none = |_| ScriptError::Retry("there was no place in a group".into());
         seat.await.map_err(none)
     }
@@ -198,7 +200,7 @@ impl Queue {
 }
 
 impl State {
-    /// Which of those that wait may begin: step 2.
+    /// Which of the waiting changes may start: step 2.
     fn ready(&self) -> Vec<bool> {
         let (mut room, mut behind) = (LARGEST, HashSet::<Subject>::new());
         let mut is_ready = |change: &Waiting| {
@@ -211,11 +213,11 @@ impl State {
         self.waiting.iter().map(&mut is_ready).collect()
     }
 
-    /// Takes out those that may begin.
+    /// Takes out the changes that may start.
     fn next(&mut self) -> Vec<Waiting> {
         let now = Instant::now();
         let (apart, time_for_it) = (&self.apart, now + LEAST_TIME);
-        // Nobody waits for these any more, or they go alone from now on.
+        // Drops those whose callers have gone, and those that go alone from now on.
         self.waiting.retain(|change| {
             let is_apart = apart.get(&change.spoiler).is_some_and(|until| *until > now);
             !change.seat.is_closed() && !is_apart && change.deadline > time_for_it
@@ -234,16 +236,16 @@ impl State {
 }
 
 impl Lane {
-    /// Makes groups while somebody waits.
+    /// Makes groups while changes wait.
     async fn work(mut self) {
         let queue = Arc::clone(&self.queue);
         while self.goes_on() {
-            // Later, none of those who wait has time left.
+            // After that, no waiting change has time left.
             let connection = timeout(DEADLINE, queue.connections.checkout(Holder::Groups)).await;
             gather(LARGEST, || queue.state().waiting.len()).await;
             let changes = queue.state().next();
             let _busy = Busy::of(&queue, &changes);
-            // Without a connection, each goes alone. And nobody may wait any more.
+            // Without a connection, each goes alone. All callers may also have gone.
             if let Ok(Ok(connection)) = connection
                 && !changes.is_empty()
             {
@@ -252,8 +254,8 @@ impl Lane {
         }
     }
 
-    /// Whether somebody waits who may begin. Where nobody does, the lane is not at work from that moment on: who comes then
-    /// starts it again, and who waits for a subject is taken by the lane that has that.
+    /// Whether a waiting change may start. If none may, the lane stops being at work at that moment: the next change to
+    /// arrive starts it again, and a change that waits for a subject is taken by the lane that has it.
     fn goes_on(&mut self) -> bool {
         let mut state = self.queue.state();
         self.is_at_work = state.ready().contains(&true);
@@ -271,7 +273,7 @@ async fn make(queue: &Queue, connection: Checkout, changes: Vec<Waiting>) {
         counts.group_waits.took(change.came.elapsed());
         let seat = group.seat(change.turn);
         spoilers.push(change.spoiler);
-        // Who has gone gives its seat back, and that is all.
+        // A caller that has gone gives its seat back, and that is all.
         let _ = change.seat.send(seat);
     }
     let spoilt = group.end(counts).await;
@@ -321,7 +323,7 @@ mod tests {
 
     use super::*;
 
-    /// Somebody who waits, who decides upon these, with the place that is waited for.
+    /// A waiting change that decides upon `subjects`, and the receiver of its seat.
     fn waiting(turns: &Turns, subjects: &[Subject]) -> (Waiting, oneshot::Receiver<Seat>) {
         let (seat, place) = oneshot::channel();
         let turn = turns.take(Holder::Service).now_or_never();
@@ -336,7 +338,7 @@ mod tests {
         (waiting, place)
     }
 
-    /// Which of those who wait, by what they decide upon, begin together after each other.
+    /// The groups in which waiting changes start, one after the other. Changes are given by what they decide upon.
     fn groups<const N: usize>(waiters: [&[Subject]; N]) -> Vec<Vec<Vec<Subject>>> {
         let turns = Turns::new(2 * N, &Arc::default());
         let (all, _places): (VecDeque<_>, Vec<_>) = waiters
@@ -381,7 +383,7 @@ mod tests {
     fn changes_of_one_subject_begin_in_the_order_in_which_they_came() {
         let [a, b, c] = [(); 3].map(|()| product());
         let waiters = [&[a][..], &[b], &[a, c], &[c], &[]];
-        // The fourth could begin at once, and would pass the third.
+        // The fourth could start at once, but would overtake the third.
         assert_eq!(
             groups(waiters),
             [

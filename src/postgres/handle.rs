@@ -1,4 +1,4 @@
-//! What runs the statements of a script.
+//! Runs the statements of a script.
 
 use futures::future::join;
 
@@ -19,21 +19,22 @@ pub enum Access {
     Reading,
 }
 
-/// A connection, lent to one script, or its place in a group.
+/// A connection lent to one script, or its place in a group.
 pub struct Handle(Scope);
 
 /// What the statements of a script are part of.
 enum Scope {
-    /// Each is by itself.
+    /// Nothing: each runs by itself.
     Statement(Checkout),
-    /// A transaction of the script's own, which this begins.
+    /// A transaction of the script's own, which this text begins.
     Own(Checkout, &'static str),
     /// The transaction of its group.
     Group(Member),
 }
 
 impl Handle {
-    /// A connection inside of a transaction, which `begin` begins, as it travels with the first statement; or outside of one.
+    /// A connection. With `begin`, which travels with the first statement, the script runs in a transaction; without,
+    /// outside of one.
     pub(super) fn new(checkout: Checkout, begin: Option<&'static str>) -> Handle {
         Handle(match begin {
             Some(begin) => Scope::Own(checkout, begin),
@@ -41,14 +42,13 @@ impl Handle {
         })
     }
 
-    /// The place of a member of a group.
+    /// The handle of a member of a group.
     pub(super) fn within(member: Member) -> Handle {
         Handle(Scope::Group(member))
     }
 
-    /// Runs statements, all sent at once, in their order: together they take one round trip. Inside of a transaction
-    /// nothing behind the first that failed has run. Before the first ones the transaction begins; nobody waits for its
-    /// answer alone.
+    /// Runs statements, all sent at once, in order: together they take one round trip. Inside a transaction, nothing after
+    /// the first failure has run. BEGIN goes ahead of the first statements; its answer is not waited for separately.
     ///
     /// # Errors
     /// When nothing could be sent, or the transaction did not begin.
@@ -64,7 +64,7 @@ impl Handle {
             Scope::Own(checkout, begin) if checkout.mark_used() => {
                 match join(checkout.batch(begin), answers(checkout, sent)).await {
                     (Ok(()), answers) => answers,
-                    // They ran on their own: what they did stays, and nobody may repeat it.
+                    // The statements ran on their own: what they did stays, and must not be repeated.
                     (Err(error), Ok(answers)) if answers.iter().any(Result::is_ok) => {
                         Err(ScriptError::Final(Error::unavailable(error)))
                     }
@@ -76,10 +76,10 @@ impl Handle {
         }
     }
 
-    /// Commits what a script of its own transaction has changed, unless it has failed, and gives the connection back.
+    /// Commits what a script changed in its own transaction, unless it failed, and gives the connection back.
     ///
     /// # Errors
-    /// What the script answered, or the server to the commit.
+    /// What the script returned, or the server's answer to the commit.
     pub(crate) async fn end<T>(self, result: Result<T, ScriptError>) -> Result<T, ScriptError> {
         match (&result, &self.0) {
             (Ok(_), Scope::Own(checkout, _)) => {
@@ -87,7 +87,7 @@ impl Handle {
                 checkout.batch(COMMIT).await.map_err(at_commit)?;
                 checkout.mark_done();
             }
-            // A connection that cannot even do this is not used again.
+            // A connection that cannot even roll back is not used again.
             (Err(failure), Scope::Own(checkout, _)) => {
                 match (checkout.batch(ROLLBACK).await, failure) {
                     (Ok(()), ScriptError::Final(_)) => checkout.mark_done(),
@@ -96,7 +96,7 @@ impl Handle {
             }
             (Err(ScriptError::Retry(_)), Scope::Statement(checkout)) => checkout.mark_spent(),
             (_, Scope::Statement(checkout)) => checkout.mark_done(),
-            // Its group ends for all.
+            // The group ends for all its members.
             (_, Scope::Group(_)) => {}
         }
         result

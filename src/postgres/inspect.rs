@@ -1,4 +1,4 @@
-//! A database as it is found: nothing in it is changed.
+//! Inspects a database without changing anything in it.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,31 +10,31 @@ use super::open_error::OpenError;
 use super::pool::open_pool;
 use crate::domain::Cause;
 
-/// What a server says of itself.
+/// What a server reports about itself.
 const SERVER: &str = "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
      current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint, \
      (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), \
      (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/// A database that is there, and ours.
+/// A database that exists, and is ours.
 pub(crate) struct Inspection {
     connection: Object,
     version: i64,
     server: Server,
 }
 
-/// What a server says of itself.
+/// What a server reports about itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     /// Its version, as a number: 150004 is 15.4.
     pub(crate) version: i32,
     /// Its version, as people write it.
     pub(crate) name: String,
-    /// Connections that others than superusers may make in all.
+    /// Connections that clients other than superusers may make in all.
     pub(crate) connections: i64,
-    /// Connections that there are.
+    /// Connections that are open.
     pub(crate) used: i64,
-    /// What time it is there.
+    /// The time on the server.
     pub(crate) now: SystemTime,
 }
 
@@ -62,15 +62,15 @@ impl Inspection {
         self.version
     }
 
-    /// What the server says of itself.
+    /// What the server reports about itself.
     pub(crate) fn server(&self) -> &Server {
         &self.server
     }
 
-    /// Begins a change, and takes it back.
+    /// Starts a change, and rolls it back.
     ///
     /// # Errors
-    /// Why it cannot be begun.
+    /// Why it cannot be started.
     pub(crate) async fn takes_changes(&self) -> Result<(), Cause> {
         let connection = &self.connection;
         let read_only = "SELECT current_setting('transaction_read_only') = 'on'";

@@ -1,14 +1,14 @@
-//! Rows that are looked up together.
+//! Looks up rows for many callers together.
 //!
-//! Most of what it costs to look up a row is not the row, but its statement and its round trip. So what is looked up while
-//! other lookups are under way is asked for at once, through one connection:
+//! Most of the cost of looking up a row is not the row, but its statement and its round trip. So lookups that arrive while
+//! others are under way are made together, on one connection:
 //!
-//! 1. Who looks up a row takes a seat, of which a holder has no more than its share, and waits.
-//! 2. There are a few lanes. One that is free takes a connection, lets those go first who are [about to come](gather), and
-//!    takes those who wait by then, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]: the first of
-//!    each holder before the second of any. So who is alone waits for nobody.
-//! 3. They are asked for together ([`together`]).
-//! 4. Each gets its rows. Whose statement has failed looks them up alone, and is told why.
+//! 1. A lookup takes a seat, of which a holder has no more than its share, and waits.
+//! 2. There are a few lanes. A free lane takes a connection, lets lookups arrive that are [about to come](gather), and then
+//!    takes those that wait, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]: the first of each
+//!    holder before the second of any. So a lookup that is alone waits for no other.
+//! 3. They are sent together ([`together`]).
+//! 4. Each gets its rows. A caller whose statement failed looks them up alone, and learns why.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,12 +25,12 @@ use super::turns::{Turn, Turns};
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
 
-/// The most lookups of a lane at a time.
+/// The most lookups that a lane makes at a time.
 const LARGEST: usize = 64;
-// Otherwise what they say together would be planned each time, however small.
+// Otherwise the statements that they share would be planned each time, however small.
 const _: () = assert!(LARGEST <= LONGEST_PREPARED);
 
-/// The most rows that they find, unless it is one of them alone: all of them are in memory at once.
+/// The most rows that they find, unless one lookup alone finds more: all of them are in memory at once.
 const MOST_ROWS: usize = 256;
 
 /// Lanes: while the database answers one, the other gathers.
@@ -41,7 +41,7 @@ pub(crate) struct Lookups(Arc<Queue>);
 
 struct Queue {
     connections: Arc<Connections>,
-    /// Who holds the connections of the lanes.
+    /// The holder of the lanes' connections.
     holder: Holder,
     seats: Turns,
     state: Mutex<State>,
@@ -50,11 +50,11 @@ struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// Lanes that are at work.
+    /// Lanes at work.
     lanes: usize,
 }
 
-/// Somebody who waits for rows.
+/// A lookup that waits for its rows.
 struct Waiting {
     said: Vec<Kept>,
     /// How many rows it finds at most.
@@ -64,7 +64,7 @@ struct Waiting {
     turn: Turn,
 }
 
-/// A lane that is at work. Dropped, it is not.
+/// A lane at work, until dropped.
 struct Lane {
     queue: Arc<Queue>,
     is_at_work: bool,
@@ -76,7 +76,7 @@ impl Lookups {
         Lookups(Arc::new(Queue {
             connections: Arc::clone(connections),
             holder,
-            // As many wait as are under way.
+            // As many may wait as are under way.
             seats: Turns::new(2 * LARGEST * LANES, &connections.counts),
             state: Mutex::default(),
         }))
@@ -88,10 +88,10 @@ impl Lookups {
         waiting + self.0.state().waiting.len()
     }
 
-    /// What is answered to queries, which find at most `most` rows.
+    /// Runs queries, which find at most `most` rows, and returns the answers.
     ///
     /// # Errors
-    /// [`ScriptError::Retry`] when they failed; [`ScriptError::Final`] when they would have to be waited for too long.
+    /// [`ScriptError::Retry`] when they failed; [`ScriptError::Final`] when the wait would be too long.
     pub(crate) async fn look_up(
         &self,
         holder: Holder,
@@ -120,7 +120,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has somebody wait, and a lane start if there is one.
+    /// Queues a lookup, and starts a lane if one is free.
     fn push(queue: &Arc<Queue>, waiting: Waiting) {
         let mut state = queue.state();
         state.waiting.push_back(waiting);
@@ -136,24 +136,24 @@ impl Queue {
 }
 
 impl Lane {
-    /// Steps 2 to 4, while somebody waits.
+    /// Steps 2 to 4, while lookups wait.
     async fn work(mut self) {
         let queue = Arc::clone(&self.queue);
         while self.goes_on() {
-            // Later, none of those who wait has time left. Without a connection, each looks it up alone.
+            // After that, no waiting lookup has time left. Without a connection, each caller looks up its rows alone.
             let checkout = timeout(DEADLINE, queue.connections.checkout(queue.holder)).await;
             gather(LARGEST, || queue.state().waiting.len()).await;
             let waiting = next(&mut queue.state().waiting);
             if let Ok(Ok(checkout)) = checkout
                 && !waiting.is_empty()
             {
-                // Later, none of them has time left.
+                // After that, none of them has time left.
                 let _ = timeout(DEADLINE, answer(checkout, waiting)).await;
             }
         }
     }
 
-    /// Whether somebody waits. Where nobody does, the lane is not at work from that moment on.
+    /// Whether lookups wait. If none does, the lane stops being at work at that moment.
     fn goes_on(&mut self) -> bool {
         let mut state = self.queue.state();
         self.is_at_work = !state.waiting.is_empty();
@@ -170,9 +170,9 @@ impl Drop for Lane {
     }
 }
 
-/// Takes out those who are asked for together.
+/// Takes out the lookups that are made together.
 fn next(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
-    // Who has stopped waiting finds none.
+    // Drops lookups whose callers have stopped waiting.
     waiting.retain(|it| !it.rows.is_closed());
     in_turns(waiting);
     let mut rows = 0;
@@ -185,7 +185,8 @@ fn next(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
     waiting.drain(..count).collect()
 }
 
-/// Puts the first of each holder before the second of any, and so on: who asks for much at once waits behind who does not.
+/// Puts the first of each holder before the second of any, and so on: a holder that asks for much at once waits behind one
+/// that does not.
 fn in_turns(waiting: &mut VecDeque<Waiting>) {
     let mut asked = HashMap::<Holder, usize>::new();
     let turn = |it: Waiting| {
@@ -221,7 +222,7 @@ async fn answer(checkout: Checkout, waiting: Vec<Waiting>) {
     drop(checkout);
     for (answers, (asked, _turn)) in answers.into_iter().zip(waiting) {
         if let Ok(rows) = answers.into_iter().collect::<Result<Vec<_>, _>>() {
-            // Who has stopped waiting needs none.
+            // A caller that has stopped waiting needs none.
             let _ = asked.send(rows);
         }
     }
@@ -234,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// How many rows those find who are asked for together, one time after the other; each waits for its team, by number.
+    /// The rounds in which lookups are made together, each given by the number of its team and how many rows it finds.
     fn rounds<const N: usize>(waiting: [(u128, usize); N]) -> Vec<Vec<(u128, usize)>> {
         let turns = Turns::new(4 * N, &Arc::default());
         let mut answers = Vec::new();

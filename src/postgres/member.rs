@@ -1,4 +1,4 @@
-//! What the members of a group say to it, and it to them ([`group`](super::group)).
+//! Messages between a group and its members ([`group`](super::group)).
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -8,11 +8,11 @@ use crate::sql::ScriptError;
 
 /// What a member tells its group.
 pub(super) enum Event {
-    /// It waits for the answers to these.
+    /// It sent statements, and waits for their answers.
     Said(Said),
-    /// Its script has come to its end.
+    /// Its script has ended.
     Ended(usize, Report),
-    /// It is not there any more.
+    /// It has gone.
     Gone(usize),
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Report {
     pub(super) end: oneshot::Sender<End>,
 }
 
-/// What a script has answered.
+/// How a script ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Done,
@@ -43,15 +43,15 @@ pub(super) enum End {
     Committed,
     /// Nothing has happened.
     Undone,
-    /// The same, and the member has shared the statement that failed with others: one of them is to blame.
+    /// The same, and the member shared the failed statement with others: one of those is to blame.
     UndoneTogether,
-    /// The same where there was one change: if a rule has refused it, that is its answer.
+    /// The same for a single change: if a rule refused it, that is its answer.
     UndoneAlone,
-    /// Nobody knows, for this reason.
+    /// The outcome is unknown, for this reason.
     InDoubt(String),
 }
 
-/// A member, which its group counts on until this is dropped.
+/// A member, which its group waits for until this is dropped.
 pub(super) struct Member {
     number: usize,
     events: mpsc::UnboundedSender<Event>,
@@ -62,7 +62,7 @@ impl Member {
         Member { number, events }
     }
 
-    /// Has the group run statements together with what the others say.
+    /// Has the group run statements together with those of the other members.
     ///
     /// # Errors
     /// When the group could send nothing, or its transaction did not begin.
@@ -76,9 +76,9 @@ impl Member {
             statements: Kept::all(sent)?,
             answers,
         };
-        // If nobody listens, nobody answers.
+        // If the group has gone, no answer comes.
         let _ = self.events.send(Event::Said(said));
-        // Alone it is told why.
+        // Alone, it learns why.
         let none = |_| ScriptError::Retry("its group could not say it".into());
         let answers = told.await.map_err(none)?.into_iter();
         Ok(answers

@@ -2,14 +2,14 @@
 //!
 //! 1. Each file in `migrations/` is one version; the one row of the table `schema_version` says which the
 //!    database has. There is no such table before the first.
-//! 2. A database that is newer than the binary, or whose schema has tables of something else, is refused
-//!    before anything is written to it. So is one that is empty, unless who opens it may make one, and one that cannot keep
-//!    every letter, unless it has our tables: what it has is served.
-//! 3. Each version is applied in one transaction that takes a lock first, which only migrations take, and
-//!    looks at the version again: of replicas that start at once, one migrates and the others find it done.
+//! 2. A database that is newer than the binary, or whose schema has tables of another program, is refused before anything is
+//!    written to it. So is an empty one, unless the caller may set it up, and one whose encoding lacks some characters,
+//!    unless it already has our tables: what it has is served.
+//! 3. Each version is applied in one transaction that first takes a lock, which only migrations take, and checks the version
+//!    again: of replicas that start at once, one migrates and the others find it done.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
-//! 5. Replicas of the release before go on running, so a migration breaks no statement of theirs: expand, then contract.
-//!    CONTRIBUTING.md has the rule, and `tests/store/postgres/upgrade/` says their statements to the newest schema.
+//! 5. Replicas of the previous release keep running, so a migration breaks none of their statements: expand, then contract.
+//!    CONTRIBUTING.md has the rule, and `tests/store/postgres/upgrade/` runs their statements on the newest schema.
 
 use tokio_postgres::{Client, Error, GenericClient, IsolationLevel};
 
@@ -25,19 +25,19 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64; // a handful
 /// The lock of step 3: "INVO" in ASCII.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(x'494e564f'::bigint)";
 
-/// Notes a version, and is the mark that the database is ours.
+/// Records a version, and marks the database as ours.
 const SCHEMA_VERSION: &str = "CREATE TABLE IF NOT EXISTS schema_version (invoicing BIGINT NOT NULL); DELETE FROM schema_version";
 
-/// What becomes of a database that has no tables.
+/// What to do with a database that has no tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WhenEmpty {
-    /// It gets ours.
+    /// Make ours.
     Make,
-    /// It is left as it is: who asks for what is in it has come to the wrong place.
+    /// Leave it as it is: a caller that expects data has come to the wrong place.
     Refuse,
 }
 
-/// Applies what is missing. See the steps above. Says which version the database had before: 0 for a new one.
+/// Applies the missing versions; see the steps above. Returns the version that the database had before: 0 for a new one.
 pub(super) async fn migrate(
     client: &mut Client,
     address: &Address,
@@ -73,7 +73,7 @@ async fn apply(
     Ok(found)
 }
 
-/// Step 2 alone, which writes nothing: the version of a database of ours.
+/// Step 2 alone, which writes nothing. Returns the version of a database of ours.
 pub(super) async fn found(client: &mut Client, address: &Address) -> Result<i64, OpenError> {
     match check(client, address, VERSION).await? {
         0 => Err(OpenError::Empty {
@@ -89,7 +89,7 @@ async fn check(client: &mut Client, address: &Address, known: i64) -> Result<i64
         address: address.clone(),
         source: source.into(),
     };
-    // One snapshot: between two, a replica that starts as well may make the tables.
+    // One snapshot: between two, another replica that starts may make the tables.
     let transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
@@ -234,7 +234,7 @@ mod tests {
         assert!(text.contains("is empty, and was left so"), "{text}");
         assert_eq!(tables(&url), "");
         open(&url, &MIGRATIONS[..1]).await.unwrap();
-        // One that is there is brought up to date by whoever comes.
+        // One that exists is brought up to date by any caller.
         let opened = Postgres::open_existing(&address).await.unwrap();
         assert_eq!(opened.found_version(), 1);
         let version = ask(&url, "SELECT invoicing FROM schema_version");

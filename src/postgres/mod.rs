@@ -1,69 +1,67 @@
-//! The store in one PostgreSQL, which many replicas of the service share.
+//! The store in one PostgreSQL database, which many replicas of the service share.
 //!
-//! What keeps the promises of [`crate::store`] here:
+//! How the promises of [`crate::store`] are kept here:
 //!
-//! 1. A change is one transaction, READ COMMITTED. What it decides upon it locks first, by row, so that
-//!    nobody else changes it before the commit; each noun says in its file which rows. No lock is held
-//!    while anything but the database is waited for. Small changes that decide upon different things share a
-//!    transaction when they come together (`groups.rs`), as long as all of them go well.
-//! 2. A request has five seconds for everything: a free connection, its locks, its statements, its commit.
-//!    Beyond that it is `Unavailable`. The server gives up on its own side a little earlier, or when a
-//!    replica has vanished in the middle of a transaction.
-//!    A server that is silent to a statement for longer than it may take itself hangs, so no other request is given a
-//!    connection that waits for it. To wait for a connection or for a lock says nothing about the server.
-//! 3. A serialization failure, a deadlock, a lost connection and a server that has become a standby are
-//!    tried again within the deadline: nothing has happened then.
-//! 4. But once COMMIT was sent, its answer counts. If none comes, the change may have happened, nobody knows,
-//!    and it is not repeated: `Unavailable`. The caller may repeat it under its idempotency key.
-//! 5. The commit itself has no time limit on the server. PostgreSQL that is told to stop waiting for a
-//!    synchronous standby acknowledges a commit that a failover can still lose.
-//! 6. Each connection prepares a statement once, unless it takes long lists (`handle.rs`), where it was found out
-//!    (`preparing.rs`) that the server keeps it for this connection alone. Everywhere else a statement travels
-//!    unnamed, together with its parameters, in one round trip. So any pooler may stand in between, pgbouncer in
-//!    transaction mode too: with one that does not follow named statements, a replica would run what another has
-//!    prepared under the same name. The price is that the server plans each statement anew: `pgbench` reads a
-//!    product by its id 10,900 times a second this way (`-M extended`) and 31,200 times prepared. The address may
-//!    say which of both it is, and nothing is found out then: `prepared_statements=true` is for pgbouncer since
-//!    1.21 with `max_prepared_statements`.
-//! 7. Statements travel together where none decides upon the answer of another: BEGIN with the first of a change,
-//!    locks with what is read under them, everything that a change writes (`handle.rs`). The tests count the
-//!    round trips of each operation (`tests/store/postgres/round_trips.rs`).
+//! 1. A change is one transaction, READ COMMITTED. It first locks the rows that it decides upon, so that nothing else
+//!    changes them before the commit; the file of each noun says which rows. No lock is held while waiting for anything but
+//!    the database. Small changes that decide upon different things share a transaction when they come together
+//!    (`groups.rs`), as long as all of them go well.
+//! 2. A request has five seconds for everything: a free connection, its locks, its statements, its commit. After that it is
+//!    `Unavailable`. The server gives up on its own side a little earlier, or when a replica has vanished in the middle of a
+//!    transaction. A server that leaves a statement unanswered for longer than its own limit hangs, so no other request is
+//!    given a connection that waits for it. Waiting for a connection or a lock says nothing about the server.
+//! 3. A serialization failure, a deadlock, a lost connection and a server that has become a standby are retried within the
+//!    deadline: nothing has happened then.
+//! 4. But once COMMIT was sent, its answer counts. If none comes, the change may or may not have happened, and it is not
+//!    repeated: `Unavailable`. The caller may repeat it under its idempotency key.
+//! 5. The commit itself has no time limit on the server. If PostgreSQL is told to stop waiting for a synchronous standby, it
+//!    acknowledges a commit that a failover can still lose.
+//! 6. Each connection prepares a statement once, unless it takes long lists (`statements.rs`), if it was found out
+//!    (`preparing.rs`) that the server keeps it for this connection alone. Everywhere else a statement travels unnamed,
+//!    together with its parameters, in one round trip. So any pooler may stand in between, including pgbouncer in
+//!    transaction mode: with one that does not follow named statements, a replica would run what another has prepared under
+//!    the same name. The price is that the server plans each statement anew: `pgbench` reads a product by its id 10,900
+//!    times a second this way (`-M extended`) and 31,200 times prepared. The address may say which of the two applies, and
+//!    then nothing is found out: `prepared_statements=true` is for pgbouncer since 1.21 with `max_prepared_statements`.
+//! 7. Statements travel together unless one depends on the answer to another: BEGIN with the first of a change, locks with
+//!    what is read under them, everything that a change writes (`handle.rs`). The tests count the round trips of each
+//!    operation (`tests/store/postgres/round_trips.rs`).
 //!
 //! # Round trips that are left
 //!
-//! What a refresh said in ten round trips one by one is now said in three, and a change under an idempotency key in three
-//! instead of six; it was four when this was measured. With 2.3 ms for each, as between two machines, that is 9.8 ms instead
-//! of 28.8 and 12.5 instead of 16.6; on one machine it is 1.9 ms instead of 3.4 for the refresh and the same for the change. (Medians of 100 through the
-//! relay of the tests, unoptimized, on two processors that had other work to do.) What is left:
+//! A refresh that took ten round trips one by one now takes three, and a change under an idempotency key takes three instead
+//! of six; it was four when this was measured. With 2.3 ms for each, as between two machines, that is 9.8 ms instead of 28.8
+//! and 12.5 instead of 16.6; on one machine it is 1.9 ms instead of 3.4 for the refresh and the same for the change.
+//! (Medians of 100 through the relay of the tests, unoptimized, on two processors that had other work to do.) What is left:
 //!
-//! - *COMMIT* waits for the answers before it. Sent with the last statement it would save a round trip of each change.
-//!   But promise 3 would end where that statement begins, which may wait for a lock: a connection that is lost from
-//!   then on would be in doubt (promise 4) instead of tried again.
+//! - *COMMIT* waits for the answers before it. Sent with the last statement, it would save each change a round trip. But
+//!   promise 3 would then end where that statement begins, which may wait for a lock: a connection lost from then on would
+//!   be in doubt (promise 4) instead of retried.
 //! - *The key of a request and its read* are two round trips when the key has not been looked up for a moment
-//!   (`app/lease.rs`), the second when the first is answered. One statement could join them, as the digest
-//!   of the key leads to the team. But between the two stand the checks that others make: the rate limit of the key
-//!   (429), then the request itself (400), without which nobody knows what to read. The generated traits do not call
-//!   a handler before they are through, so that no handler can forget them; a read ahead of them would be a second
-//!   way in, at which a caller beyond its limit costs as much as one within it.
+//!   (`app/lease.rs`), the second once the first is answered. One statement could join them, as the digest of the key leads
+//!   to the team. But other checks stand between the two: the rate limit of the key (429), then the request itself (400),
+//!   without which it is unknown what to read. The generated traits call a handler only after these checks, so no handler
+//!   can forget them; a read ahead of them would be a second way in, where a caller beyond its limit costs as much as one
+//!   within it.
 //!
-//! - `address.rs`, `tls.rs`: where the servers are, and how to know that it is them.
-//! - `connect.rs`: which of the servers it is now.
-//! - `preparing.rs`: whether something stands in between: 6 of the above.
+//! - `address.rs`, `tls.rs`: where the servers are, and how to verify them.
+//! - `connect.rs`: which of the servers takes writes now.
+//! - `preparing.rs`: whether a pooler stands in between: 6 above.
 //! - `pool.rs`: the pool of connections.
 //! - `checkout.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
-//! - `turns.rs`: who is next to have a connection, and who would wait for too long (`src/pace.rs`).
-//! - `retry.rs`: 2 to 5 of the above.
+//! - `turns.rs`, `served.rs`: who gets a connection next, and who would wait for too long (`src/pace.rs`).
+//! - `retry.rs`: 2 to 5 above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
-//! - `inspect.rs`: how the database is, for those who only ask.
-//! - `copy.rs`: all of the database, for those who move to another store.
+//! - `inspect.rs`: inspects the database without changing it.
+//! - `copy.rs`: reads and writes the whole database, for a move to another store.
 //! - `groups.rs`, `group.rs`, `member.rs`, `seat.rs`: changes that share a transaction.
-//! - `gather.rs`: how those are waited for who are about to come.
-//! - `together.rs`: what several scripts say, said as few statements.
-//! - `lookups.rs`: rows that are looked up together.
+//! - `gather.rs`: waits for callers that are about to arrive.
+//! - `together.rs`: merges the statements of several scripts into few.
+//! - `lookups.rs`: looks up rows for many callers together.
 //! - `connections.rs`: lends a connection to a script.
 //! - `handle.rs`, `statements.rs`: run the statements of a script.
-//! - `transaction.rs`: how one begins and ends.
-//! - `counts.rs`: what is counted, for those who watch the service.
+//! - `transaction.rs`: how a transaction begins and ends.
+//! - `counts.rs`: counters, for monitoring the service.
 //! - `error.rs`: the one place where a database error becomes a domain error.
 
 mod address;
@@ -142,7 +140,7 @@ impl Postgres {
         Self::open_with(address, WhenEmpty::Make).await
     }
 
-    /// The same of a database that has our tables: nothing is made in an empty one.
+    /// The same for a database that has our tables: nothing is made in an empty one.
     ///
     /// # Errors
     /// [`OpenError`], as above.
@@ -171,21 +169,21 @@ impl Postgres {
         })
     }
 
-    /// Whether changes that could be this one go with others now ([`groups`]).
+    /// Whether changes like this one may join groups now ([`groups`]).
     pub(crate) fn takes_into_groups(&self, spoiler: Spoiler) -> bool {
         self.groups.takes(spoiler)
     }
 
-    /// Notes how a change went alone, after its group was undone and it may have been the spoiler ([`groups`]).
+    /// Notes how a change went alone after its group was undone and it may have been the spoiler ([`groups`]).
     pub(crate) fn went_alone(&self, spoiler: Spoiler, was_refused: bool, took: Duration) {
         self.groups.went_alone(spoiler, was_refused, took);
     }
 
-    /// A place in a group of changes, for one that decides upon `subjects` and has time until `deadline`. It ends with
+    /// Takes a place in a group for a change that decides upon `subjects` and has until `deadline`. It ends with
     /// [`Seat::end`].
     ///
     /// # Errors
-    /// [`ScriptError::Retry`] when there is none; [`ScriptError::Final`] when it would have to be waited for too long.
+    /// [`ScriptError::Retry`] when there is none; [`ScriptError::Final`] when the wait would be too long.
     pub(crate) async fn seat(
         &self,
         holder: Holder,
@@ -195,17 +193,17 @@ impl Postgres {
         self.groups.seat(holder, subjects, deadline).await
     }
 
-    /// What looks up rows together.
+    /// The lookups of rows, which are made together.
     pub(crate) fn lookups(&self) -> &Lookups {
         &self.lookups
     }
 
-    /// What looks up credentials together, whatever other lookups wait for.
+    /// The lookups of credentials, which do not wait for other lookups.
     pub(crate) fn credentials(&self) -> &Lookups {
         &self.credentials
     }
 
-    /// What the store counts, and how it is now.
+    /// The counters of the store, and its current state.
     pub(crate) fn numbers(&self) -> Numbers<'_> {
         let Connections {
             pool,
@@ -227,18 +225,18 @@ impl Postgres {
         }
     }
 
-    /// Which version the schema had when this was opened: 0 for a new database.
+    /// The version that the schema had when this was opened: 0 for a new database.
     pub(crate) fn found_version(&self) -> i64 {
         self.found_version
     }
 
-    /// Waits until it was found that statements cannot be prepared, though the address does not say so. Why comes back.
+    /// Waits until it is found that statements cannot be prepared though the address does not say so, and returns why.
     pub(crate) async fn unprepared(&self) -> &'static str {
         self.connections.connector.preparing().given_up().await
     }
 
     /// Whether the database has all migrations that this binary knows, and whether it takes changes: a standby does not, nor
-    /// one with `default_transaction_read_only`, to which no new connection is made either.
+    /// does a server with `default_transaction_read_only`, to which no new connection is made either.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when it does not answer in time.
@@ -263,7 +261,7 @@ impl Postgres {
     }
 }
 
-/// Outside of a transaction, which would say of itself whether it is read only.
+/// Runs outside of a transaction, which would report whether it is itself read only.
 const STATE: &str =
     "SELECT invoicing, current_setting('transaction_read_only') = 'on' FROM schema_version";
 

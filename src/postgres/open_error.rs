@@ -7,7 +7,7 @@ use crate::causes::causes;
 /// Why a database could not be opened: what happened, where, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The certificates that the server is to be known by cannot be used.
+    /// The certificates to verify the server by cannot be used.
     #[error("cannot use the certificates of {address}: {source}")]
     Tls {
         /// The database, without the password.
@@ -23,7 +23,7 @@ pub enum OpenError {
     Connect {
         /// The database, without the password.
         address: Address,
-        /// What the driver or the server said.
+        /// The error from the driver or the server.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The schema has no tables, and none are made.
@@ -35,7 +35,7 @@ pub enum OpenError {
         /// The database, without the password.
         address: Address,
     },
-    /// The database is empty, and keeps text in an encoding that has not every letter.
+    /// The database is empty, and its encoding lacks some characters.
     #[error(
         "{address} keeps text as {encoding}, which has no place for most letters, and was left as it is. \
          Name a database that was made with ENCODING 'UTF8' TEMPLATE template0"
@@ -46,7 +46,7 @@ pub enum OpenError {
         /// The encoding, by PostgreSQL's name.
         encoding: String,
     },
-    /// The schema has tables of something else.
+    /// The schema has tables of another program.
     #[error(
         "{address} has tables of another program, and was left as it is. \
          Name another database, or a schema of its own with ?options=-csearch_path%3DNAME"
@@ -79,7 +79,7 @@ pub enum OpenError {
         address: Address,
         /// The version that could not be reached.
         version: i64,
-        /// What the server said.
+        /// The error from the server.
         source: tokio_postgres::Error,
     },
 }

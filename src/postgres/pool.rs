@@ -9,8 +9,8 @@ use super::connect::Connector;
 use super::open_error::OpenError;
 use super::tls;
 
-/// A pool for the database at `address`, how its connections are made, and the first of them, which works. The schema
-/// stays as it is.
+/// Opens a pool for the database at `address`. Returns it with what makes its connections, and the first connection, which
+/// works. The schema stays as it is.
 ///
 /// # Errors
 /// [`OpenError::Tls`] and [`OpenError::Connect`].
@@ -19,7 +19,7 @@ pub(super) async fn open_pool(address: &Address) -> Result<(Pool, Connector, Obj
         address: address.clone(),
         source,
     })?;
-    // Whether a connection still works shows when it is used, and a request is then tried again.
+    // A connection that no longer works is noticed when it is used, and the request is then tried again.
     let recycling = ManagerConfig {
         recycling_method: RecyclingMethod::Fast,
     };
@@ -31,7 +31,7 @@ pub(super) async fn open_pool(address: &Address) -> Result<(Pool, Connector, Obj
     };
     let pool = Pool::builder(manager)
         .max_size(address.pool_size())
-        // The process of the server that was used last has most at hand.
+        // The server process that was used last has the most cached.
         .queue_mode(QueueMode::Lifo)
         .build()
         .map_err(|error| connect(error.into()))?;
@@ -40,7 +40,7 @@ pub(super) async fn open_pool(address: &Address) -> Result<(Pool, Connector, Obj
         .map_err(|_| connect("no answer in time".into()))?
         .map_err(|error| {
             connect(match error {
-                // Without the pool's words for it.
+                // Leaves out the pool's words for it.
                 PoolError::Backend(error) => error.into(),
                 other => other.into(),
             })

@@ -1,24 +1,24 @@
-//! Whether statements are prepared: promise 6 of the [store](super).
+//! Finds out whether statements can be prepared: promise 6 of the [store](super).
 //!
-//! A prepared statement is kept by the one process of the server that has prepared it, under a name that the driver counts up:
-//! `s0`, `s1` in every process of the service. A pooler that hands each transaction to whichever process is free, and
-//! does not follow these names, would have one replica run what another has prepared. So unless the address says it,
-//! nothing is prepared before this was found out:
+//! A prepared statement is kept by the one server process that prepared it, under a name that the driver counts up: `s0`,
+//! `s1` in every process of the service. A pooler that hands each transaction to any free process, and does not follow these
+//! names, would have one replica run what another has prepared. So unless the address says which it is, nothing is prepared
+//! until this is found out:
 //!
-//! 1. A server greets each connection with the number of the process that serves it, for whoever cancels what it does. A
-//!    pooler that is in between makes up numbers of its own, as it has to know whom to cancel. So a connection is looked
-//!    at when it is made: `pg_backend_pid()` has to be the number of its greeting.
-//! 2. A pooler may pass on the greeting of the process by which it let the connection in (pgagroal does), and may happen to hand
-//!    it to the same one as long as no other is free. So at the start, two connections that are there at once take turns, in
-//!    transactions that overlap and others that do not: whichever process a pooler hands out, the first, the one that was
-//!    used last, or the one that has rested the longest, one of these finds that of the other.
-//! 3. The server keeps the plan of a statement that was prepared, too, also one that it made for a table with next to nothing
-//!    in it: to read all of that. Until it looks at the table again, which may take a minute, each change would read all
-//!    that those before it have written. So where statements are prepared, it is told to use an index wherever there is one.
-//!    (Creates in a new database took 1,500 us of processor time each after some seconds, and 170 so.) Where the address says
-//!    that they are, somebody else may get the connection next, and nothing is set.
-//! 4. What contradicts this later, on any connection, ends it for all of them, for good: a process that did not greet it, a
-//!    statement that was forgotten, a name that is taken.
+//! 1. A server greets each connection with the number of the process that serves it, for use in cancel requests. A pooler in
+//!    between makes up numbers of its own, as it has to know whom to cancel. So each new connection is checked:
+//!    `pg_backend_pid()` has to be the number in its greeting.
+//! 2. A pooler may pass on the greeting of the process by which it let the connection in (pgagroal does), and may happen to
+//!    hand the connection to that process as long as no other is free. So at the start, two open connections take turns, in
+//!    transactions that overlap and others that do not: whichever process a pooler hands out, the first, the one used last,
+//!    or the one idle for the longest, one connection then finds the other's process.
+//! 3. The server also keeps the plan of a prepared statement, even one made for a table that was nearly empty: to read all
+//!    of it. Until the server looks at the table again, which may take a minute, each change would read all that earlier
+//!    ones have written. So where statements are prepared, the server is told to use an index wherever there is one.
+//!    (Creates in a new database took 1,500 us of processor time each after some seconds, and 170 this way.) If the address
+//!    says that statements are prepared, another client may get the connection next, and nothing is set.
+//! 4. Anything that contradicts this later, on any connection, ends it for all of them, for good: a process that did not
+//!    greet the connection, a statement that was forgotten, a name that is taken.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -35,13 +35,13 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 use tokio_postgres::{CancelToken, Client, Error, SimpleQueryMessage};
 
-/// How long a process that starts waits until it is found out.
+/// How long a process that starts waits for this to be found out.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a message to cancel begins with behind its length.
+/// What a cancel request begins with, after its length.
 const CANCEL: [u8; 4] = 80_877_102_u32.to_be_bytes();
 
-/// What the answer says which process has given it.
+/// A query whose answer says which process gave it.
 const WHO: &str = "SELECT pg_backend_pid()";
 
 /// Step 3.
@@ -59,39 +59,39 @@ pub(super) struct Preparing(Arc<watch::Sender<State>>);
 enum State {
     /// As the address says, whatever is found.
     Said(bool),
-    /// Not until it was found out.
+    /// Not prepared until this is found out.
     Open,
-    /// Nothing is in between, as far as it was found out.
+    /// Nothing stands in between, as far as was found out.
     Direct,
-    /// Something is in between, or may be.
+    /// Something stands in between, or may.
     Never(&'static str),
 }
 
 impl Preparing {
-    /// What an address says of it, if anything.
+    /// What the address says, if anything.
     pub(super) fn new(said: Option<bool>) -> Preparing {
         let state = said.map_or(State::Open, State::Said);
         Preparing(Arc::new(watch::Sender::new(state)))
     }
 
-    /// Whether a statement that is run now is prepared.
+    /// Whether statements are prepared now.
     pub(super) fn is_on(&self) -> bool {
         matches!(self.state(), State::Said(true) | State::Direct)
     }
 
-    /// Waits until it was found that statements cannot be prepared, though nobody has said so. Why comes back.
+    /// Waits until it is found that statements cannot be prepared though the address does not say so, and returns why.
     pub(super) async fn given_up(&self) -> &'static str {
         let mut states = self.0.subscribe();
         loop {
             if let State::Never(why) = *states.borrow_and_update() {
                 return why;
             }
-            // It cannot fail: the other end is here.
+            // Cannot fail: this holds the other end.
             let _ = states.changed().await;
         }
     }
 
-    /// Step 1, and then 3, for a connection that was just made.
+    /// Step 1, then step 3, for a new connection.
     ///
     /// # Errors
     /// When it does not answer.
@@ -105,8 +105,8 @@ impl Preparing {
         }
     }
 
-    /// Step 2, with a connection of the pool, and another that was made for this. The first goes back to the pool, unless
-    /// something may be left open in it.
+    /// Step 2, with a connection of the pool and another made for this. The first goes back to the pool, unless something
+    /// may be left open in it.
     pub(super) async fn find_out(
         &self,
         one: Object,
@@ -129,7 +129,7 @@ impl Preparing {
         drop(Object::take(one));
     }
 
-    /// Step 4, for an error of a prepared statement.
+    /// Step 4, for an error from a prepared statement.
     pub(super) fn doubt(&self, error: &Error) {
         let found = error.code();
         if found == Some(&SqlState::INVALID_SQL_STATEMENT_NAME)
@@ -143,7 +143,7 @@ impl Preparing {
         *self.0.borrow()
     }
 
-    /// Whether it makes a difference what is found.
+    /// Whether what is found makes a difference.
     fn is_sought(&self) -> bool {
         matches!(self.state(), State::Open | State::Direct)
     }
@@ -152,7 +152,7 @@ impl Preparing {
         self.settle(State::Never(why));
     }
 
-    /// What was said stays, and what was given up.
+    /// Keeps what the address said, and what was given up.
     fn settle(&self, found: State) {
         self.0.send_if_modified(|state| {
             let is_new = matches!(state, State::Open | State::Direct) && *state != found;
@@ -164,7 +164,7 @@ impl Preparing {
     }
 }
 
-/// Whether two connections are each served by the process that greeted it, whoever begins and ends a transaction first.
+/// Whether each of two connections is served by the process that greeted it, whichever begins and ends a transaction first.
 async fn are_apart(one: &Client, other: &Client) -> Result<bool, Error> {
     const BEGIN: &str = "BEGIN READ ONLY; SELECT pg_backend_pid()";
     const ALL: &str = "BEGIN READ ONLY; SELECT pg_backend_pid(); ROLLBACK";
@@ -181,7 +181,7 @@ async fn are_apart(one: &Client, other: &Client) -> Result<bool, Error> {
         (one, BEGIN),
         (other, ALL),
         (one, END),
-        // By now the one that has rested longer is the other's.
+        // By now the process idle for longer is the other's.
         (one, ALL),
         (other, ALL),
     ] {
@@ -192,7 +192,7 @@ async fn are_apart(one: &Client, other: &Client) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// The process that has answered one of these statements with its number.
+/// The number of the process that answered one of these statements.
 async fn served_by(connection: &Client, statements: &str) -> Result<Option<i32>, Error> {
     let answers = connection.simple_query(statements).await?;
     Ok(answers.iter().find_map(|answer| match answer {
@@ -201,7 +201,7 @@ async fn served_by(connection: &Client, statements: &str) -> Result<Option<i32>,
     }))
 }
 
-/// The process that a connection was greeted with. The driver tells it to nobody but those who are asked to cancel.
+/// The process that greeted a connection. The driver reveals it in cancel requests alone.
 async fn greeted_by(connection: &Client) -> Option<i32> {
     told(&connection.cancel_token()).await
 }
@@ -217,7 +217,7 @@ async fn told(token: &CancelToken) -> Option<i32> {
     is_request.then(|| i32::from_be_bytes(*process))
 }
 
-/// Takes what the driver says to a server that is asked to cancel, and has it say that in clear.
+/// Receives what the driver sends to a server in a cancel request, and makes it send that unencrypted.
 struct Listener<'a>(&'a mut Vec<u8>);
 
 /// Encrypts nothing, as all of it stays in this process.
@@ -240,7 +240,7 @@ impl TlsStream for Listener<'_> {
 }
 
 impl AsyncRead for Listener<'_> {
-    /// Agrees to encryption, should the driver ask for it: it gives up where that has to be, and is not.
+    /// Agrees to encryption if the driver asks for it: the driver gives up if it requires encryption and gets none.
     fn poll_read(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! Requests within their deadline: promises 2 to 5 of the [store](super).
+//! Retries requests within their deadline: promises 2 to 5 of the [store](super).
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) struct Attempts {
 }
 
 impl Postgres {
-    /// A script is about to be run.
+    /// Starts the attempts at a script.
     pub(crate) fn attempts(&self) -> Attempts {
         Attempts {
             deadline: Instant::now() + DEADLINE,
@@ -38,10 +38,10 @@ impl Postgres {
         }
     }
 
-    /// A connection for a script. It ends with [`Handle::end`].
+    /// Takes a connection for a script. It ends with [`Handle::end`].
     ///
     /// # Errors
-    /// [`ScriptError::Retry`] when there is none.
+    /// [`ScriptError::Retry`] when none can be made; [`ScriptError::Final`] when the wait would be too long.
     pub(crate) async fn handle(
         &self,
         access: Access,
@@ -57,13 +57,13 @@ impl Postgres {
 }
 
 impl Attempts {
-    /// When the script has to be through.
+    /// When the script has to be done.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// What an attempt answers, within the deadline of all of them. Breaks with what the caller gets, unless there is time
-    /// for another attempt, for which it has waited.
+    /// Runs an attempt within the deadline of all of them. Breaks with the caller's answer, unless there is time for another
+    /// attempt; then it has waited for that.
     pub(crate) async fn next<T>(
         &mut self,
         attempt: impl Future<Output = Result<T, ScriptError>>,

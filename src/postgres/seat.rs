@@ -26,16 +26,17 @@ impl Seat {
         }
     }
 
-    /// What the script of this change runs its statements with.
+    /// The handle with which the script of this change runs its statements.
     pub(crate) fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Reports what the script has answered, and waits for the end of the group. Whether this may be the change for which it
-    /// was undone comes back too.
+    /// Reports how the script ended, and waits for the end of the group. Also returns whether this may be the change for
+    /// which the group was undone.
     ///
     /// # Errors
-    /// What the script answered; [`ScriptError::Retry`] when the group was undone; [`ScriptError::Final`] when nobody knows.
+    /// The error of the script; [`ScriptError::Retry`] when the group was undone; [`ScriptError::Final`] when the outcome is
+    /// unknown.
     pub(crate) async fn end<T>(
         self,
         result: Result<T, ScriptError>,
@@ -47,13 +48,13 @@ impl Seat {
         };
         let (end, its) = oneshot::channel();
         let report = Report { outcome, end };
-        // If nobody listens, nobody answers.
+        // If the group has gone, no answer comes.
         let _ = self.events.send(Event::Ended(self.number, report));
         let end = its.await;
         let is_suspect = matches!(end, Ok(End::UndoneTogether));
         let answer = match (end, result) {
             (Ok(End::Committed), result) => result,
-            // But not for a lock: alone it is waited for longer.
+            // Except for a lock: alone, the change waits longer for it.
             (Ok(End::UndoneAlone), Err(ScriptError::Final(error)))
                 if !matches!(error, Error::Unavailable(_)) =>
             {

@@ -1,36 +1,36 @@
-//! How much somebody was served, beside others.
+//! Marks how much each holder has been served, so that turns are given out fairly.
 //!
-//! Turns that go to whoever was served the longest ago are fair to each holder, but somebody may be several: three hundred
-//! accounts that ask all the time stand in front of everybody who asks now and then. So whoever was served less goes first, as
-//! in start-time fair queueing:
+//! Serving whoever was served the longest ago is fair to each holder, but one person may be several holders: three hundred
+//! accounts that ask all the time stand in front of everyone who asks now and then. So the holder that was served less goes
+//! first, as in start-time fair queueing:
 //!
-//! 1. Each holder has a mark, which a turn moves on: by [`STEP`], or by one for whoever stands for [several](Holder::is_several),
-//!    since each of these has a part of it. The least is served next.
-//! 2. Whoever begins to wait, or is served, has the mark that it had, but is at most [`CREDIT`] behind the one that was served
-//!    last. So those who ask now and then go first, and those who come anew are before others for a few turns each, and then
-//!    as all are.
+//! 1. Each holder has a mark, which a turn advances: by [`STEP`], or by one for a holder that stands for
+//!    [several](Holder::is_several), since each of these has a part of it. The lowest mark is served next.
+//! 2. A holder that starts to wait, or is served, keeps the mark that it had, but at most [`CREDIT`] behind the holder
+//!    served last. So holders that ask now and then go first, and new ones go ahead of others for a few turns each, and then
+//!    take turns like the rest.
 
 use std::collections::HashMap;
 
 use crate::domain::holder::Holder;
 
-/// By so much a turn moves a mark on: whoever stands for several has four for each of somebody else. Where there are two
-/// connections only, sixteen kept everybody else waiting for seconds.
+/// How far a turn advances a mark. A holder that stands for several gets four turns for each turn of another. With only two
+/// connections, sixteen kept all others waiting for seconds.
 const STEP: u64 = 4;
 
-/// So far somebody may be behind the others: the turns of two pages.
+/// How far a holder may be behind the others: the turns of two pages.
 const CREDIT: u64 = 16 * STEP;
 
-/// As many marks are kept before those are forgotten that say nothing any more.
+/// How many marks are kept before those that no longer matter are dropped.
 const KEPT: usize = 1_000;
 
-/// The mark of each.
+/// The mark of each holder.
 #[derive(Debug)]
 pub(super) struct Served {
     marks: HashMap<Holder, u64>,
-    /// That of the one that was served last, or of one that was further on.
+    /// The highest mark with which a holder was served.
     last: u64,
-    /// When there are as many marks, some are forgotten.
+    /// Once there are this many marks, some are dropped.
     most: usize,
 }
 
@@ -45,16 +45,16 @@ impl Default for Served {
 }
 
 impl Served {
-    /// The mark that it begins to wait with.
+    /// The mark with which a holder starts to wait.
     pub(super) fn mark(&self, holder: Holder) -> u64 {
         let least = self.last - CREDIT;
         let own = self.marks.get(&holder).copied();
         own.map_or(least, |own| own.max(least))
     }
 
-    /// Counts that one who has waited with this mark is served; says which it has then.
+    /// Counts that a holder that waited with this mark is served, and returns its new mark.
     pub(super) fn count(&mut self, holder: Holder, mark: u64) -> u64 {
-        // It may have waited for long without being served, such as for a turn of its own to end.
+        // It may have waited long without being served, for a turn of its own to end, say.
         let mark = mark.max(self.last - CREDIT);
         let next = mark + if holder.is_several() { 1 } else { STEP };
         self.last = self.last.max(mark);

@@ -22,16 +22,16 @@ pub struct Sent<'a> {
     pub values: &'a [Value<'a>],
 }
 
-/// What the server answered to a statement: its rows, and how many rows it changed.
+/// The server's answer to a statement: its rows, and how many rows it changed.
 pub type Rows = (Arc<Vec<Row>>, u64);
 
-/// The longest list of values with which a statement is prepared: for thousands, a plan that is kept for any number of rows
-/// takes many times as long as one for them.
+/// The longest list of values with which a statement is prepared: for thousands, a plan kept for any number of rows takes
+/// many times as long as one made for them.
 pub(super) const LONGEST_PREPARED: usize = 64;
 
 impl Checkout {
-    /// Runs statements, all sent at once, in their order: together they take one round trip. Inside of a transaction
-    /// nothing behind the first that failed has run.
+    /// Runs statements, all sent at once, in order: together they take one round trip. Inside a transaction, nothing after
+    /// the first failure has run.
     ///
     /// # Errors
     /// When nothing could be sent.
@@ -65,11 +65,11 @@ impl Checkout {
             }
             Ok((Arc::new(all), rows.rows_affected().unwrap_or(0)))
         });
-        // Each is sent when it is polled for the first time, which is in this order.
+        // Each is sent when it is first polled, which is in this order.
         Ok(join_all(answers).await)
     }
 
-    /// All of them first: one that is still to be prepared would come behind those that are not. Those that are not, together.
+    /// Prepares all of them first, together: otherwise one still to be prepared would be sent after those that are not.
     async fn prepared(&self, sent: &[Sent<'_>]) -> Result<Vec<Option<Statement>>, PostgresError> {
         let connection = self.connection();
         let prepared = sent.iter().map(|sent| async move {

@@ -1,4 +1,4 @@
-//! How to know that a server is the one that is meant.
+//! Verifies that a server is the one that is meant.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::Tls;
 
-/// Why the certificates to check a server by cannot be used.
+/// Why the certificates to verify a server by cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
@@ -26,7 +26,7 @@ pub enum Error {
         /// What is wrong with it.
         source: pem::Error,
     },
-    /// The file has no certificate of an authority.
+    /// The file has no authority's certificate.
     #[error("{} has no usable certificate (a block `BEGIN CERTIFICATE`)", path.display())]
     Unusable {
         /// The file.
@@ -37,9 +37,9 @@ pub enum Error {
     Rustls(#[from] rustls::Error),
 }
 
-/// What connects with TLS, where TLS is asked for.
+/// Makes the TLS connections, where TLS is asked for.
 pub(super) fn connector(tls: &Tls) -> Result<MakeRustlsConnect, Error> {
-    // The provider is named, so that a second one elsewhere in the build leaves no choice to be made.
+    // Named, so that a second provider elsewhere in the build leaves no choice to be made.
     let provider = Arc::new(aws_lc_rs::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match tls {
         Tls::Unverified => Arc::new(Lenient {
@@ -60,7 +60,7 @@ pub(super) fn connector(tls: &Tls) -> Result<MakeRustlsConnect, Error> {
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// Checks chain and name by the authorities of a file.
+/// Verifies chain and name against the authorities in a file.
 fn verifier(
     path: &PathBuf,
     provider: &Arc<CryptoProvider>,
@@ -78,10 +78,10 @@ fn verifier(
         .map_err(|_| Error::Unusable { path: path.clone() })
 }
 
-/// Asks for less than chain and name, as `verify-ca` and `require` do.
+/// Verifies less than chain and name, as `verify-ca` and `require` do.
 #[derive(Debug)]
 struct Lenient {
-    /// Checks the chain; without it, every certificate will do.
+    /// Verifies the chain; without it, any certificate will do.
     chain: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
@@ -98,7 +98,7 @@ impl ServerCertVerifier for Lenient {
         let Some(chain) = &self.chain else {
             return Ok(ServerCertVerified::assertion());
         };
-        // The name is looked at last, so that a certificate with a wrong one has passed everything else.
+        // The name is checked last, so a certificate with a wrong one has passed everything else.
         match chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },

@@ -1,14 +1,14 @@
-//! Statements of several scripts, said as few.
+//! Merges the statements of several scripts into few.
 //!
-//! Most of what a small statement costs is that it is one: it is sent, planned, answered, and waited for by itself. So where
-//! several scripts say the same statement at a time, it is said once:
+//! Most of the cost of a small statement is that it is one: it is sent, planned, answered, and waited for by itself. So when
+//! several scripts send the same statement at a time, it is sent once:
 //!
-//! 1. Each script keeps the order of what it says: what comes next can rely on what came before.
-//! 2. A query joins the same query with the same values, and what has a [form for many](Many) joins the same statement: the
-//!    first of those that are said behind what its script has said before. Where there is none, it is a statement of its own,
-//!    behind all others. Two changes of one row are two statements.
-//! 3. Those who ask the same get the same rows. Of a form for many, a row says in its last columns whose it is, and nobody
-//!    else sees it.
+//! 1. Each script's statements keep their order: what comes next can rely on what came before.
+//! 2. A query joins the same query with the same values, and a statement that has a [form for many](Many) joins the same
+//!    statement: the first that comes after the script's own previous one. If there is none, it goes alone, after all
+//!    others. Two changes of one row are two statements.
+//! 3. Scripts that ask the same get the same rows. In a form for many, the last columns of a row say whose it is, and no
+//!    other script sees it.
 
 use std::collections::HashMap;
 use std::iter::zip;
@@ -24,33 +24,33 @@ use crate::sql::encoded::{Encoded, RawColumn};
 use crate::sql::value::Value;
 use crate::sql::{Many, ScriptError};
 
-/// A statement with its values, kept for longer than whoever has said it.
+/// A statement with its values, kept for longer than its sender keeps them.
 pub(super) struct Kept {
     text: &'static str,
     many: Option<Many>,
     values: Vec<Encoded>,
 }
 
-/// What one script was answered to a statement.
+/// The answer to one script's statement.
 pub(super) type Answer = Result<Rows, Failure>;
 
-/// A statement has failed.
+/// A failed statement.
 pub(super) struct Failure {
-    /// What its script is told.
+    /// What its script gets.
     pub(super) error: ScriptError,
-    /// Whether it is the first of its transaction that has, as far as the server says.
+    /// Whether it is the first failure of its transaction, as far as the server says.
     pub(super) is_first: bool,
-    /// Whether no script has said anything else with the same statement, which may be what has failed.
+    /// Whether no script sent other values in the same statement, which may be what failed.
     pub(super) is_its_own: bool,
-    /// Whether it may go better through another connection.
+    /// Whether it may succeed through another connection.
     pub(super) may_be_the_connection: bool,
 }
 
 impl Kept {
-    /// Keeps statements.
+    /// Encodes statements, to keep them.
     ///
     /// # Errors
-    /// [`Error::Internal`] when a value cannot be written.
+    /// [`Error::Internal`] when a value cannot be encoded.
     pub(super) fn all(sent: &[Sent<'_>]) -> Result<Vec<Kept>, Error> {
         let keep = |sent: &Sent<'_>| {
             let values = sent.values.iter();
@@ -69,13 +69,13 @@ impl Kept {
         self.text.starts_with("SELECT")
     }
 
-    /// Whose rows it is about, among those that a form for many is about.
+    /// The values that say whose rows it is about, in a form for many.
     fn key(&self) -> &[Encoded] {
         &self.values[..self.many.map_or(self.values.len(), |many| many.key)]
     }
 }
 
-/// Runs what each of several scripts says. The answers to each come back, in its order.
+/// Runs the statements of several scripts. Returns the answers for each, in its order.
 ///
 /// # Errors
 /// When nothing could be sent.
@@ -94,7 +94,7 @@ pub(super) async fn run(
     let answers = checkout.run(&sent).await?;
     let mut told: Vec<Vec<Answer>> = said.iter().map(|_| Vec::new()).collect();
     for (party, answer) in zip(&parties, answers) {
-        // In the order of what each has said: step 1.
+        // In the order of each script's statements: step 1.
         for ((who, _), answer) in zip(&party.members, party.answers(answer)) {
             told[*who].push(answer);
         }
@@ -102,14 +102,14 @@ pub(super) async fn run(
     Ok(told)
 }
 
-/// Those who say one statement.
+/// The scripts that send one statement.
 #[derive(Default)]
 struct Party<'a> {
-    /// What they say, each of it once.
+    /// What they send, without duplicates.
     said: Vec<&'a Kept>,
-    /// Which of these has that [key](Kept::key).
+    /// Which of these has a [key](Kept::key).
     keys: HashMap<&'a [Encoded], usize>,
-    /// The script of each, and which of these it says.
+    /// Each script's number, and which of these it sends.
     members: Vec<(usize, usize)>,
 }
 
@@ -117,7 +117,7 @@ struct Party<'a> {
 fn parties(said: &[Vec<Kept>]) -> Vec<Party<'_>> {
     let mut parties: Vec<Party<'_>> = Vec::new();
     for (who, statements) in said.iter().enumerate() {
-        // What the script has said before lies in front of this one.
+        // The script's earlier statements come before this one.
         let mut next = 0;
         for kept in statements {
             let mut behind = parties.iter().enumerate().skip(next);
@@ -134,7 +134,7 @@ fn parties(said: &[Vec<Kept>]) -> Vec<Party<'_>> {
 }
 
 impl<'a> Party<'a> {
-    /// Which of what is said `kept` is or would be; none if it is another statement.
+    /// The index in `said` that `kept` has or would get; `None` if it cannot join.
     fn place(&self, kept: &Kept) -> Option<usize> {
         self.said.first().filter(|first| first.text == kept.text)?;
         match self.keys.get(kept.key()) {
@@ -151,7 +151,7 @@ impl<'a> Party<'a> {
         self.members.push((who, which));
     }
 
-    /// The form for many, if it is said in that.
+    /// The form for many, if it is sent in that form.
     fn many(&self) -> Option<Many> {
         match self.said[..] {
             [_] => None,
@@ -159,7 +159,7 @@ impl<'a> Party<'a> {
         }
     }
 
-    /// The values of each place.
+    /// The values for each placeholder.
     fn columns(&self) -> Vec<Vec<Value<'a>>> {
         let column = |at: usize| {
             let values = self.said.iter().map(|said| &said.values[at]);
@@ -185,7 +185,7 @@ impl<'a> Party<'a> {
         Sent { text, many, values }
     }
 
-    /// What each is answered.
+    /// The answer for each member.
     fn answers(&self, answer: Result<Rows, PostgresError>) -> Vec<Answer> {
         let answer = answer.and_then(|rows| match self.many() {
             Some(many) => self.distribute(many, rows),
@@ -246,8 +246,7 @@ mod tests {
     const LIST: &str = "SELECT some";
     const WRITE: &str = "UPDATE one";
 
-    /// What a script says: statements with their values. All but [`LIST`] have a form for many, and
-    /// the first value says whose it is.
+    /// A script's statements with their values. All but [`LIST`] have a form for many, and the first value says whose it is.
     fn script<const N: usize>(said: [(&'static str, [i64; 2]); N]) -> Vec<Kept> {
         let kept = said.map(|(text, values)| {
             let values = values.each_ref().map(Bind::value);
@@ -265,7 +264,7 @@ mod tests {
         kept.into_iter().flatten().collect()
     }
 
-    /// The statements that come of it, with the numbers of the scripts that say them.
+    /// The statements that result, each with the numbers of the scripts that send it.
     fn statements<const N: usize>(said: [Vec<Kept>; N]) -> Vec<(&'static str, Vec<usize>)> {
         let parties = parties(&said);
         let statement = |party: &Party<'_>| {

@@ -1,21 +1,21 @@
 //! How a transaction begins and ends.
 
-/// Begins a change. The limits hold for this transaction alone, since a pooler gives the connection to
-/// somebody else afterwards: a second less than the deadline for a lock and for a statement, and another second less
-/// for a replica that has stopped talking, so that who waits for what it has locked outlasts it.
+/// Begins a change. The limits hold for this transaction alone, since a pooler gives the connection to another client
+/// afterwards. A lock and a statement have a second less than the deadline; a replica that has stopped talking has another
+/// second less, so that a transaction waiting for its locks outlasts it.
 pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
      SET LOCAL lock_timeout = '4s'; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
-/// Begins that of a group: as that of one change, but who waits for a lock is not alone.
+/// Begins a group of one change: as for a change alone, but others wait while it waits for a lock.
 pub(super) const BEGIN_OF_GROUP: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
      SET LOCAL lock_timeout = '50ms'; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
-/// The same for several changes. Statements with lists are planned each time, for the lists and tables as they are: a plan that
-/// was kept since its table was empty would read all of it.
+/// The same for several changes. Statements with lists are planned each time, for the lists and tables as they are: a plan
+/// kept since its table was empty would read all of it.
 pub(super) const BEGIN_OF_SEVERAL: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
      SET LOCAL lock_timeout = '50ms'; \
      SET LOCAL statement_timeout = '4s'; \

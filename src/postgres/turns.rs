@@ -1,18 +1,18 @@
-//! Whose turn it is to have a connection, or a place in what shares one.
+//! Decides who gets the next connection, or the next place in what shares one.
 //!
-//! A script takes a turn before it runs, of which there are as many as the pool has connections, or as there are places.
+//! A script takes a turn before it runs. There are as many turns as the pool has connections, or as there are places.
 //!
-//! 1. Each [`Holder`] has a line of its own. A turn that is free goes to the line whose holder has the fewest turns, among
-//!    those to the one that was [served least](Served), and then the longest ago. So it is of no use to stand in line a
-//!    thousand times, nor to have a thousand accounts.
-//! 2. No holder has more than its [share](Holder::share): what waits for one row, or behind one lock, is of one holder, and
-//!    there is a connection for the others.
-//! 3. Otherwise no turn stays free while somebody waits.
+//! 1. Each [`Holder`] has a queue of its own. A free turn goes to the queue whose holder has the fewest turns; among equals,
+//!    to the one [served least](Served), and then to the one served the longest ago. So waiting a thousand times does not
+//!    help, nor does having a thousand accounts.
+//! 2. No holder has more than its [share](Holder::share): all scripts that wait for one row, or for one lock, are of one
+//!    holder, and there is a connection for the others.
+//! 3. Otherwise no turn stays free while a script waits.
 //!
-//! 4. Who would [wait for too long](crate::pace) in its line is refused at once.
+//! 4. A script that would [wait for too long](crate::pace) in its queue is refused at once.
 //!
-//! How many may wait is bounded before they come here, too: by the concurrency limit of the server, of which each holder has its
-//! share.
+//! How many may wait is also bounded before they come here: by the concurrency limit of the server, of which each holder has
+//! its share.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,40 +38,40 @@ struct Queue {
 #[derive(Default)]
 struct State {
     in_hand: usize,
-    /// Everybody who has a turn or waits for one.
+    /// All holders that have a turn or wait for one.
     lines: HashMap<Holder, Line>,
-    /// Who waits and may have another, in the order of step 1.
+    /// The holders that wait and may have another turn, in the order of step 1.
     next: BTreeSet<(Rank, Holder)>,
     served: Served,
-    /// Counts whatever happens, to tell what was before what.
+    /// Counts all events, to tell their order.
     events: u64,
 }
 
-/// Which of two lines is served first: the lesser.
+/// Which of two holders is served first: the lesser.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     in_hand: usize,
     /// How much it was [served](Served).
     mark: u64,
-    /// When it was served last, or began to be one.
+    /// When it was last served, or its line was made.
     since: u64,
 }
 
-/// The turns of one holder, and those that wait for one.
+/// The turns of one holder, and its queue for more.
 struct Line {
     rank: Rank,
-    /// In the order in which they came.
+    /// In order of arrival.
     waiting: BTreeMap<u64, oneshot::Sender<Turn>>,
     pace: Pace,
 }
 
-/// The right to what is taken in turns, until it is dropped.
+/// The right to use what is taken in turns, until dropped.
 pub(super) struct Turn {
     queue: Arc<Queue>,
     holder: Holder,
 }
 
-/// Somebody who stands in line. Dropped, nobody does.
+/// A script's place in the queue, until dropped.
 struct Place {
     queue: Arc<Queue>,
     holder: Holder,
@@ -79,7 +79,7 @@ struct Place {
 }
 
 impl Turns {
-    /// The turns of a pool of so many connections.
+    /// The turns of a pool of `size` connections.
     pub(super) fn new(size: usize, counts: &Arc<Counts>) -> Turns {
         Turns(Arc::new(Queue {
             size,
@@ -88,7 +88,7 @@ impl Turns {
         }))
     }
 
-    /// How many turns are in hand, and how many scripts wait for one.
+    /// How many turns are held, and how many scripts wait for one.
     pub(super) fn state(&self) -> (usize, usize) {
         let state = self.0.state();
         let waiting = state.lines.values().map(|line| line.waiting.len()).sum();
@@ -105,7 +105,7 @@ impl Turns {
             let mut state = queue.state();
             let line = state.lines.get(&holder);
             let in_hand = line.map_or(0, |line| line.rank.in_hand);
-            // Step 3: nobody waits who may have it.
+            // Step 3: no waiting script may have it.
             if state.in_hand < queue.size && in_hand < queue.share(holder) {
                 return Ok(state.hand(queue, holder));
             }
@@ -135,7 +135,7 @@ impl Turns {
         };
         let turn = turn.await;
         drop(place);
-        // Cannot fail: only a script that has stopped waiting leaves the line without a turn.
+        // Cannot fail: only a script that has stopped waiting leaves the queue without a turn.
         turn.map_err(Error::internal)
     }
 }
@@ -150,7 +150,7 @@ impl Queue {
         holder.share(self.size)
     }
 
-    /// Takes a turn back, and gives out the one that is free then.
+    /// Takes a turn back, and hands out the one that is then free.
     fn take_back(self: &Arc<Self>, holder: Holder) -> Option<(oneshot::Sender<Turn>, Turn)> {
         let mut state = self.state();
         state.in_hand -= 1;
@@ -191,7 +191,7 @@ impl State {
         }
     }
 
-    /// Changes a line, and keeps `next` true.
+    /// Changes a line, and updates `next`.
     fn change<T>(
         &mut self,
         queue: &Queue,
@@ -220,7 +220,7 @@ impl State {
 }
 
 impl Line {
-    /// Whether somebody waits in it who may have one, of so many that are its share.
+    /// Whether a script waits in it that may have a turn, given its holder's share.
     fn is_next(&self, share: usize) -> bool {
         !self.waiting.is_empty() && self.rank.in_hand < share
     }
@@ -229,7 +229,7 @@ impl Line {
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Some((waiting, turn)) = self.queue.take_back(self.holder) {
-            // If that one has just gone, the turn comes back here, where nothing is locked.
+            // If the receiver has just gone, the turn comes back here, where nothing is locked.
             let _ = waiting.send(turn);
         }
     }
@@ -238,7 +238,7 @@ impl Drop for Turn {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut state = self.queue.state();
-        // Who was served is no longer there, and its line may be gone.
+        // A script that was served is no longer in its line, which may be gone.
         if state.lines.contains_key(&self.holder) {
             state.change(&self.queue, self.holder, |line| {
                 line.waiting.remove(&self.number)
@@ -270,7 +270,7 @@ mod tests {
         (0..count).map(take).collect()
     }
 
-    /// Somebody who has to wait.
+    /// A script that has to wait.
     fn waiting(turns: &Turns, holder: Holder) -> Waiting<'_> {
         let mut waiting: Waiting<'_> = Box::pin(turns.take(holder));
         assert!((&mut waiting).now_or_never().is_none());
@@ -329,7 +329,7 @@ mod tests {
         assert!(is_served(&mut now_and_then).is_some());
     }
 
-    /// What somebody had when nobody else asked is no reason to have them wait for all others.
+    /// Turns that a holder had while no other asked do not make it wait for all others.
     #[test]
     fn who_has_had_much_waits_for_a_few_turns_of_each_who_comes_then() {
         let turns = Turns::new(1, &Arc::default());

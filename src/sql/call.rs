@@ -1,10 +1,10 @@
-//! Calls: a statement with its values, and what is made of its rows.
+//! Calls: a statement with its values, and what to make of its rows.
 
 use super::script_error::ScriptError;
 use super::statement::Statement;
 use super::value::{Columns, Value};
 
-/// A statement with its values, and what is made of its rows. Nothing has happened yet.
+/// A statement with its values, and what to make of its rows. Nothing has happened yet.
 #[must_use = "nothing happens until a script runs it"]
 #[derive(Debug)]
 pub struct Call<'a, A, const N: usize> {
@@ -12,22 +12,22 @@ pub struct Call<'a, A, const N: usize> {
     pub statement: &'static Statement<N>,
     /// Its values.
     pub values: [Value<'a>; N],
-    /// What makes something of its rows.
+    /// Collects its rows.
     pub collector: A,
 }
 
-/// Makes something of the rows of a statement.
+/// Makes a result of the rows of a statement.
 pub trait RowCollector {
-    /// What it makes.
+    /// The result.
     type Out;
 
-    /// Takes a row; says whether to go on.
+    /// Takes a row; returns whether to go on.
     ///
     /// # Errors
     /// When a value is of another type.
     fn row(&mut self, row: &mut Columns<'_>) -> Result<bool, ScriptError>;
 
-    /// What it has made, after the last row. `changed` is how many rows the statement changed.
+    /// The result, after the last row. `changed` is how many rows the statement changed.
     fn end(self, changed: u64) -> Self::Out;
 }
 
@@ -114,12 +114,12 @@ impl<'a, const N: usize> Call<'a, Changed, N> {
         }
     }
 
-    /// Answers whether there is a row.
+    /// Returns whether there is a row.
     pub fn exists(self) -> Call<'a, Exists, N> {
         self.collecting(Exists(false))
     }
 
-    /// Answers the first row, if there is one.
+    /// Returns the first row, if there is one.
     pub fn first<T, R: Fn(&mut Columns<'_>) -> Result<T, ScriptError>>(
         self,
         read: R,
@@ -127,7 +127,7 @@ impl<'a, const N: usize> Call<'a, Changed, N> {
         self.collecting(First(None, read))
     }
 
-    /// Answers all rows.
+    /// Returns all rows.
     pub fn all<T, R: Fn(&mut Columns<'_>) -> Result<T, ScriptError>>(
         self,
         read: R,

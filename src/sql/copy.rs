@@ -1,4 +1,4 @@
-//! What a copy of all rows needs of an engine ([`crate::store::copy`]).
+//! What a copy of all rows needs from an engine ([`crate::store::copy`]).
 
 use async_trait::async_trait;
 use openapi_dropshot_runtime::Decimal;
@@ -13,30 +13,30 @@ pub(crate) const BATCH: usize = 1_000;
 /// One side of a copy: a store in one transaction, which ends without effect unless it is committed.
 #[async_trait]
 pub(crate) trait Side: Send {
-    /// Begins a transaction that sees one moment and changes nothing. The version of the schema comes back,
-    /// 0 if there is none of ours, and the one that this binary knows.
+    /// Begins a transaction that sees one moment and changes nothing. Returns the version of the schema, 0 if there is none
+    /// of ours, and the one that this binary knows.
     async fn begin_reading(&mut self) -> Result<(i64, i64), Cause>;
 
-    /// Begins a transaction that nobody else can write to `tables` beside. They are all that there are.
+    /// Begins a transaction that keeps all others from writing to `tables`. These are all the tables there are.
     async fn begin_writing(&mut self, tables: &'static [Table]) -> Result<(), Cause>;
 
     /// How many rows a table has.
     async fn count(&mut self, table: &'static Table) -> Result<u64, Cause>;
 
-    /// Begins to read a table in the order of its key.
+    /// Starts to read a table in the order of its key.
     async fn select(&mut self, table: &'static Table) -> Result<(), Cause>;
 
-    /// The next rows of that table, at most [`BATCH`]; none at its end.
+    /// The next rows of that table, at most [`BATCH`]; empty at its end.
     async fn fetch(&mut self) -> Result<Vec<Row>, Cause>;
 
     /// Adds rows to a table.
     async fn insert(&mut self, table: &'static Table, rows: Vec<Row>) -> Result<(), Cause>;
 
-    /// Ends the transaction; without, nothing has happened.
+    /// Commits the transaction; without this, nothing has happened.
     async fn commit(self: Box<Self>) -> Result<(), Cause>;
 }
 
-/// A value of a column, or none.
+/// A value of a column, or null.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// No value.
@@ -59,12 +59,12 @@ pub(crate) enum Value {
 pub(crate) type Row = Vec<Value>;
 
 impl Table {
-    /// Its columns for a statement, quoted: some are words of SQL's own.
+    /// Its columns for a statement, quoted: some are SQL keywords.
     pub(crate) fn quoted_columns(&self) -> String {
         list(self.columns.iter().map(|(name, _)| quoted(name)))
     }
 
-    /// The columns of its key, with what they hold.
+    /// The columns of its key, with their kinds.
     pub(crate) fn key_columns(&self) -> impl Iterator<Item = &'static (&'static str, Kind)> {
         let column = |name| self.columns.iter().find(move |(other, _)| other == name);
         self.key.iter().filter_map(column)
@@ -82,12 +82,12 @@ impl Table {
     }
 }
 
-/// A name for a statement.
+/// A quoted name for a statement.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{name}\"")
 }
 
-/// Items with commas between them.
+/// Joins items with commas.
 pub(crate) fn list(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(", ")
 }

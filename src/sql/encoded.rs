@@ -1,4 +1,4 @@
-//! Values as PostgreSQL takes them, for those who keep them for longer than whoever has given them.
+//! Values encoded for PostgreSQL, kept for longer than the values they were made from.
 
 use std::error::Error as StdError;
 
@@ -15,10 +15,10 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// A value of this type, written.
+    /// Encodes a value of this type.
     ///
     /// # Errors
-    /// [`Error::Internal`] when it cannot be: the format has no room for it.
+    /// [`Error::Internal`] when it cannot be encoded: the format has no room for it.
     pub fn of(value: &impl ToSql, kind: Type) -> Result<Encoded, Error> {
         let mut out = BytesMut::new();
         let is_null = value.to_sql(&kind, &mut out).map_err(Error::Internal)?;
@@ -26,7 +26,7 @@ impl Encoded {
         Ok(Encoded { kind, bytes })
     }
 
-    /// What stands for it; none where it is null.
+    /// Its bytes; `None` if it is null.
     pub fn bytes(&self) -> Option<&[u8]> {
         self.bytes.as_deref()
     }
@@ -54,7 +54,7 @@ impl ToSql for Encoded {
     to_sql_checked!();
 }
 
-/// What stands in a column of PostgreSQL, whatever its type: [`Encoded::bytes`] of a value.
+/// The bytes in a PostgreSQL column, whatever its type: [`Encoded::bytes`] of a value.
 #[derive(Debug)]
 pub struct RawColumn<'a>(pub Option<&'a [u8]>);
 

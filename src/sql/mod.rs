@@ -1,13 +1,13 @@
 //! Statements, their values and their rows, written once for both engines.
 //!
-//! A statement is written in PostgreSQL's dialect, and `sql!` makes SQLite's of it when it compiles ([`text`]). A verb
-//! of the store is a [`Call`]: a statement, its values, and what is made of its rows. Nothing happens before a script
-//! hands it to [`crate::store::Sql::run`], alone or with others that may travel together.
+//! A statement is written in PostgreSQL's dialect, and `sql!` derives SQLite's from it at compile time ([`text`]). A verb of
+//! the store is a [`Call`]: a statement, its values, and what to make of its rows. Nothing happens until a script hands it
+//! to [`crate::store::Sql::run`], alone or with others that may travel together.
 //!
-//! - `table!`: the columns of a table and their order, which everything else is made of.
-//! - `encoded.rs`: values that are kept for longer than whoever has given them.
-//! - `copy.rs`: what a copy of everything needs of an engine.
-//! - [`value`]: how the types of the domain stand in a statement and in a row.
+//! - `table!`: the columns of a table and their order, from which everything else is derived.
+//! - `encoded.rs`: values kept for longer than those they were made from.
+//! - `copy.rs`: what a copy of everything needs from an engine.
+//! - [`value`]: how the types of the domain are represented in statements and rows.
 //!
 //! No engine runs here: SQLite is in [`crate::sqlite`], PostgreSQL in [`crate::postgres`].
 

@@ -5,7 +5,7 @@
 pub struct Table {
     /// Its name, the same in both engines.
     pub name: &'static str,
-    /// The columns that no two rows share: a copy reads rows in their order, byte by byte.
+    /// The columns whose values no two rows share: a copy reads rows in their order, byte by byte.
     pub key: &'static [&'static str],
     /// All columns.
     pub columns: &'static [(&'static str, Kind)],

@@ -5,14 +5,14 @@ use crate::domain::{Cause, Error};
 /// Why an attempt at a script failed.
 #[derive(Debug)]
 pub enum ScriptError {
-    /// This is the answer.
+    /// The error is the answer.
     Final(Error),
     /// Nothing has happened, and another attempt may succeed.
     Retry(Cause),
 }
 
 impl ScriptError {
-    /// What the caller gets when there is no other attempt.
+    /// What the caller gets if there is no further attempt.
     pub fn into_error(self) -> Error {
         match self {
             ScriptError::Final(error) => error,

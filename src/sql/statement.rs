@@ -3,29 +3,29 @@
 /// A statement that takes `N` values.
 #[derive(Debug)]
 pub struct Statement<const N: usize> {
-    /// As SQLite reads it; empty where SQLite needs no such statement.
+    /// As SQLite reads it; empty if SQLite needs no such statement.
     pub sqlite: &'static str,
-    /// As PostgreSQL reads it; empty where PostgreSQL needs none.
+    /// As PostgreSQL reads it; empty if PostgreSQL needs none.
     pub postgres: &'static str,
-    /// As PostgreSQL reads it for many at once, where there is such a form.
+    /// As PostgreSQL reads it for many at once, if there is such a form.
     pub many: Option<Many>,
 }
 
 /// A statement that PostgreSQL reads for many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Many {
-    /// It takes a list in place of each value. Its rows have more columns than those for one, the last: the values that say
-    /// whose they are. A query looks up one row after the other (`LATERAL`, with an `OFFSET` that keeps it apart): joined, a
-    /// plan that was kept since the table was empty would read all of it.
+    /// It takes a list in place of each value. Its rows have extra columns at the end: the values that say whose they are. A
+    /// query looks up one row after the other (`LATERAL`, with an `OFFSET` that keeps it apart): if they were joined, a plan
+    /// kept since the table was empty would read all of it.
     pub text: &'static str,
-    /// How many of the first values say that: no two have the same.
+    /// How many of the first values say whose it is: no two have the same.
     pub key: usize,
 }
 
-/// A statement, from texts that are put together: `sql!("SELECT ", COLUMNS, " FROM team WHERE id = $1")`. It is written
-/// in PostgreSQL's dialect, and SQLite's is made of it. Where that is not enough, each engine has a text of its own:
-/// `sql!(sqlite: ["..."], postgres: ["..."])`. PostgreSQL may have one for many that differ in their first two
-/// values: `many(2): ["..."]`.
+/// A statement, from texts that are joined: `sql!("SELECT ", COLUMNS, " FROM team WHERE id = $1")`. It is written in
+/// PostgreSQL's dialect, and SQLite's is derived from it. If that is not enough, each engine has its own text:
+/// `sql!(sqlite: ["..."], postgres: ["..."])`. PostgreSQL may have one for many that differ in their first two values:
+/// `many(2): ["..."]`.
 macro_rules! sql {
     (
         sqlite: [$($sqlite:expr),+ $(,)?],
@@ -65,7 +65,7 @@ macro_rules! many {
     };
 }
 
-/// Texts that are put together when the program compiles.
+/// Texts that are joined at compile time.
 macro_rules! text {
     ($($part:expr),+ $(,)?) => {{
         const TEXT: $crate::sql::text::Text = $crate::sql::text::join(&[$($part),+]);
@@ -74,7 +74,7 @@ macro_rules! text {
     }};
 }
 
-/// A statement that only locks, which is PostgreSQL's alone: in SQLite, there is only one writer.
+/// A statement that only locks, for PostgreSQL alone: in SQLite, there is only one writer.
 macro_rules! lock {
     (one: [$($part:expr),+ $(,)?], many($key:literal): [$($many:expr),+ $(,)?] $(,)?) => {
         $crate::sql::statement::sql!(sqlite: [""], postgres: [$($part),+], many($key): [$($many),+])

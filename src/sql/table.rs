@@ -1,8 +1,9 @@
-//! Tables: which columns they have, in which order, and what those hold. Written once, in the file of their noun.
+//! Defines tables: which columns they have, in which order, and what those hold. Each is written once, in the file of its
+//! noun.
 //!
-//! [`table!`](table) makes of a table what else has to agree with it: the columns of a query and how a row is read, the
-//! statements that insert and update a row with its values, and the [`Table`] by which a copy takes the rows
-//! from one engine to another.
+//! [`table!`](table) derives from a table what has to agree with it: the columns of a query and how a row is read, the
+//! statements that insert and update a row with its values, and the [`Table`] by which a copy takes the rows from one engine
+//! to another.
 
 /// Defines a table as a module:
 ///
@@ -17,8 +18,8 @@
 /// ```
 ///
 /// The module has `TABLE`, `COLUMNS` (of a query) with `read`, `INSERT` with `values`, `UPDATE`, and for many rows in
-/// PostgreSQL `INSERT_ALL` and `UPDATE_ALL`. A table without a record
-/// is all in the first list. A column whose name is no name of a field is written `product_type = "type": Text`.
+/// PostgreSQL `INSERT_ALL` and `UPDATE_ALL`. A table without a record is all in the first list. A column whose name cannot
+/// be a field's is written `product_type = "type": Text`.
 macro_rules! table {
     (
         $(#[$doc:meta])*
@@ -43,7 +44,7 @@ macro_rules! table {
             const COUNT: usize = [$(stringify!($column)),*].len();
             const INSERT_TEXT: Text = insert(&TABLE, COUNT);
             const INSERT_BYTES: [u8; INSERT_TEXT.length()] = INSERT_TEXT.bytes();
-            /// The statement that inserts a row: all columns but those that it leaves empty.
+            /// The statement that inserts a row: all columns except those that it leaves empty.
             pub const INSERT: &str = as_str(&INSERT_BYTES);
         }
     };
@@ -89,17 +90,17 @@ macro_rules! table {
 
             const UPDATE_TEXT: Text = update(&TABLE, COUNT);
             const UPDATE_BYTES: [u8; UPDATE_TEXT.length()] = UPDATE_TEXT.bytes();
-            /// The statement that changes a row, found by its key, to the values of an insertion.
+            /// The statement that updates a row, found by its key, to the values of an insertion.
             pub const UPDATE: &str = as_str(&UPDATE_BYTES);
 
             const INSERT_ALL_TEXT: Text = insert_all(&TABLE, COUNT);
             const INSERT_ALL_BYTES: [u8; INSERT_ALL_TEXT.length()] = INSERT_ALL_TEXT.bytes();
-            /// The statement that inserts many rows in PostgreSQL, of lists of the values of an insertion.
+            /// The statement that inserts many rows in PostgreSQL, from lists of the values of an insertion.
             pub const INSERT_ALL: &str = as_str(&INSERT_ALL_BYTES);
 
             const UPDATE_ALL_TEXT: Text = update_all(&TABLE, COUNT);
             const UPDATE_ALL_BYTES: [u8; UPDATE_ALL_TEXT.length()] = UPDATE_ALL_TEXT.bytes();
-            /// The statement that changes many rows in PostgreSQL, found by their keys, to the values of such lists.
+            /// The statement that updates many rows in PostgreSQL, found by their keys, to the values in such lists.
             pub const UPDATE_ALL: &str = as_str(&UPDATE_ALL_BYTES);
 
             /// The values of an insertion.
@@ -107,7 +108,7 @@ macro_rules! table {
                 [$($before.value(),)* $((&record.$field).value()),+]
             }
 
-            /// A record, from a row of `COLUMNS`.
+            /// Reads a record from a row of `COLUMNS`.
             ///
             /// # Errors
             /// When a value is of another type.
@@ -118,7 +119,7 @@ macro_rules! table {
     };
 }
 
-/// The name of a column: that of its field, unless it has one of its own.
+/// The name of a column: the name of its field, unless it has its own.
 macro_rules! name {
     ($field:ident) => {
         stringify!($field)

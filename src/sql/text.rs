@@ -1,15 +1,15 @@
-//! Texts of statements, put together when the program compiles.
+//! Texts of statements, joined at compile time.
 //!
-//! Statements are written in PostgreSQL's dialect. SQLite's is made of it, in as many bytes, by what the two differ in
-//! here: `$1` is `?1`, `greatest(` is `max(`, and casts and row locks are blanks, as SQLite has one writer and keeps
-//! decimals as their text.
+//! Statements are written in PostgreSQL's dialect. SQLite's is derived from it, in as many bytes, by replacing what differs
+//! here: `$1` becomes `?1`, `greatest(` becomes `max(`, and casts and row locks become blanks, as SQLite has one writer and
+//! keeps decimals as their text.
 
 use super::schema::{Kind, Table};
 
-/// More bytes than a statement has.
+/// More bytes than any statement has.
 const ROOM: usize = 4096;
 
-/// What SQLite does without. The longest of those with one beginning comes first.
+/// What SQLite does without. Of those with the same beginning, the longest comes first.
 const BLANKS: &[&str] = &[
     "FOR UPDATE SKIP LOCKED",
     "FOR UPDATE",
@@ -62,7 +62,7 @@ impl Text {
         self.length
     }
 
-    /// Its bytes, which are `N`.
+    /// Its `N` bytes.
     pub const fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         let mut at = 0;
@@ -73,7 +73,7 @@ impl Text {
         bytes
     }
 
-    /// How many values it takes: the greatest number of a placeholder.
+    /// How many values it takes: the highest number of a placeholder.
     pub const fn places(&self) -> usize {
         let (mut most, mut at) = (0, 0);
         while at < self.length {
@@ -147,7 +147,7 @@ impl Text {
     }
 }
 
-/// Several texts, one behind the other.
+/// Joins several texts.
 pub const fn join(parts: &[&str]) -> Text {
     let (mut text, mut at) = (Text::new(), 0);
     while at < parts.len() {
@@ -193,14 +193,14 @@ pub const fn insert(table: &Table, count: usize) -> Text {
     text.push(")")
 }
 
-/// The statement that changes a row, found by its key, to the values of an insertion.
+/// The statement that updates a row, found by its key, to the values of an insertion.
 pub const fn update(table: &Table, count: usize) -> Text {
     let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
     let text = push_equal(text, table, count, false, ", ");
     push_equal(text.push(" WHERE "), table, count, true, " AND ")
 }
 
-/// `column = $n` for each column that is of the key, or that is not.
+/// `column = $n` for each column of the key, or for each other column.
 const fn push_equal(
     mut text: Text,
     table: &Table,
@@ -223,15 +223,15 @@ const fn push_equal(
     text
 }
 
-/// A statement that inserts the first `count` columns of many rows, of a list of values each, for PostgreSQL alone:
-/// `INSERT INTO "product" (id, unit_price) SELECT * FROM unnest($1::uuid[], $2::numeric[])`.
+/// A statement that inserts the first `count` columns of many rows, from a list of values for each column, for PostgreSQL
+/// alone: `INSERT INTO "product" (id, unit_price) SELECT * FROM unnest($1::uuid[], $2::numeric[])`.
 pub const fn insert_all(table: &Table, count: usize) -> Text {
     let text = Text::new().push("INSERT INTO \"").push(table.name);
     let text = push_names(text.push("\" ("), table, 0, count).push(") SELECT * FROM ");
     push_unnest(text, table, count)
 }
 
-/// The statement that changes many rows, found by their keys, to the values of such an insertion.
+/// The statement that updates many rows, found by their keys, to the values of such an insertion.
 pub const fn update_all(table: &Table, count: usize) -> Text {
     let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
     let text = push_changed(text, table, count, false, ", ");
@@ -271,7 +271,7 @@ const fn push_unnest(text: Text, table: &Table, count: usize) -> Text {
     text.push(")")
 }
 
-/// `column = changed.column` for each column that is of the key, or that is not.
+/// `column = changed.column` for each column of the key, or for each other column.
 const fn push_changed(
     mut text: Text,
     table: &Table,
@@ -310,10 +310,10 @@ pub const fn most(one: usize, other: usize) -> usize {
     if one > other { one } else { other }
 }
 
-/// What is written in UTF-8, as text.
+/// Bytes in UTF-8, as text.
 ///
 /// # Panics
-/// At compile time, when it is not.
+/// At compile time, if they are not UTF-8.
 pub const fn as_str(bytes: &'static [u8]) -> &'static str {
     match std::str::from_utf8(bytes) {
         Ok(text) => text,

@@ -1,9 +1,9 @@
-//! How the types of the domain stand in statements and rows, the same way for both engines.
+//! How the types of the domain are represented in statements and rows, the same way for both engines.
 //!
-//! Ids are UUIDs, times are milliseconds since 1970, digests and what is sealed are bytes, and the values of closed lists
-//! are their texts. A decimal is written and read as the text of its literal, exactly: SQLite keeps that text; a statement
-//! casts it to `numeric` for PostgreSQL, which keeps the zeros at its end and writes powers of ten out (`7.70` comes back as
-//! it is, `1e3` as `1000`).
+//! Ids are UUIDs, times are milliseconds since 1970, digests and sealed data are bytes, and the values of closed lists are
+//! their texts. A decimal is written and read as the text of its literal, exactly: SQLite keeps that text; a statement casts
+//! it to `numeric` for PostgreSQL, which keeps trailing zeros and writes out powers of ten (`7.70` comes back as it is,
+//! `1e3` as `1000`).
 
 use std::error::Error as StdError;
 
@@ -35,7 +35,7 @@ use crate::domain::share_link::Audience;
 use crate::domain::time::Timestamp;
 use crate::domain::{Cause, Error};
 
-/// A value of a statement. It has one type in PostgreSQL, also when it is null.
+/// A value of a statement. It has one type in PostgreSQL, even when it is null.
 #[derive(Clone, Copy, Debug)]
 pub enum Value<'a> {
     /// A boolean.
@@ -54,14 +54,14 @@ pub enum Value<'a> {
     Integers(&'a [i64]),
     /// Ids, for PostgreSQL alone.
     Uuids(&'a [Uuid]),
-    /// Values of one type, of which there is at least one, for PostgreSQL alone.
+    /// One or more values of one type, for PostgreSQL alone.
     List(&'a [Value<'a>]),
-    /// What is written already, for PostgreSQL alone.
+    /// A value that is already encoded, for PostgreSQL alone.
     Encoded(&'a Encoded),
 }
 
 impl Value<'_> {
-    /// How many values it is, if it is a list.
+    /// How many values it has, if it is a list.
     pub fn length(&self) -> Option<usize> {
         match self {
             Value::Integers(numbers) => Some(numbers.len()),
@@ -140,8 +140,8 @@ impl tokio_postgres::types::ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// The text of a decimal for PostgreSQL: its literal, unless what PostgreSQL makes of that would be longer than a literal
-/// may be. Then the same value without the zeros that nobody needs.
+/// The text of a decimal for PostgreSQL: its literal, unless PostgreSQL's text for it would be longer than a literal may be.
+/// Then it is the same value without needless zeros.
 pub(crate) fn numeric_text(decimal: &Decimal) -> std::borrow::Cow<'_, str> {
     let literal = decimal.as_str();
     match written_out(literal) <= Decimal::MAX_LENGTH {
@@ -157,9 +157,9 @@ fn written_out(literal: &str) -> usize {
     literal.len() + exponent.map_or(0, |exponent| exponent.unsigned_abs() as usize + 1)
 }
 
-/// What can be a value of a statement.
+/// A type that can be a value of a statement.
 pub trait Bind<'a> {
-    /// Where there is none.
+    /// The value for `None`.
     const NULL: Value<'a>;
 
     /// The value.
@@ -198,7 +198,7 @@ macro_rules! bind {
     )+};
 }
 
-/// Those that are copied are bound by value and by reference.
+/// Binds types that are copied by value and by reference.
 macro_rules! bind_copies {
     ($($kind:ty => $variant:ident, $to:expr;)+) => {$(
         bind! {
@@ -266,7 +266,7 @@ macro_rules! values {
 
 pub(crate) use values;
 
-/// The values of rows, column by column, as [`Value::List`] takes them.
+/// The values of rows, arranged by column, as [`Value::List`] takes them.
 pub fn columns<'a, const N: usize>(
     rows: impl Iterator<Item = [Value<'a>; N]>,
 ) -> [Vec<Value<'a>>; N] {
@@ -282,9 +282,9 @@ pub fn columns<'a, const N: usize>(
 /// A row of either engine.
 #[derive(Clone, Copy)]
 pub enum Row<'a> {
-    /// A row that SQLite has answered.
+    /// A row from SQLite.
     Sqlite(&'a rusqlite::Row<'a>),
-    /// A row that PostgreSQL has answered.
+    /// A row from PostgreSQL.
     Postgres(&'a tokio_postgres::Row),
 }
 
@@ -331,7 +331,7 @@ impl From<Mismatch> for ScriptError {
     }
 }
 
-/// What can be read from a column.
+/// A type that can be read from a column.
 pub trait Take: Sized {
     /// The value of a column, by its number.
     ///
@@ -339,7 +339,7 @@ pub trait Take: Sized {
     /// [`Mismatch`].
     fn take(row: Row<'_>, column: usize) -> Result<Self, Mismatch>;
 
-    /// The same; none where it is null.
+    /// The same; `None` if it is null.
     ///
     /// # Errors
     /// [`Mismatch`].
@@ -412,8 +412,8 @@ macro_rules! string_enums {
 ids! { ApiKeyId AuditEventId BrowserSessionId FileId FolderId IdentityId InvitationId PasskeyId ProductId ProductImportId SessionId ShareLinkId TeamId UserId }
 string_enums! { Action Audience ItemType Mode Occasion ProductStatus Purpose Role Scope }
 
-/// The columns of a row, one after the other. By name, both drivers compare names for each value of each row, which was an
-/// eighth of what a request for one product costs.
+/// The columns of a row, read in order. By name, both drivers compare names for each value of each row, which was an eighth
+/// of the cost of a request for one product.
 pub struct Columns<'a> {
     row: Row<'a>,
     next: usize,

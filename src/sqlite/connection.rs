@@ -10,14 +10,14 @@ use rusqlite::{Connection, OpenFlags};
 use super::open_error::OpenError;
 use super::{hash_key, pair};
 
-/// How often a statement tries for a lock that another process holds, a millisecond apart, before the
-/// request is `Unavailable`: five seconds.
+/// How often a statement tries for a lock that another process holds, a millisecond apart, before the request is
+/// `Unavailable`: five seconds.
 const LOCK_TRIES: i32 = 5_000;
 
 /// How many statements a connection keeps prepared: more than the service has.
 const PREPARED_STATEMENTS: usize = 256;
 
-/// As many links are followed as Linux does.
+/// How many links are followed: as many as Linux does.
 const MOST_LINKS: usize = 40;
 
 /// The log of changes of the file at `path`: SQLite names it after the file that a symbolic link leads to.
@@ -32,13 +32,13 @@ pub(super) fn log_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// The bytes of a file; 0 where there is none.
+/// The length of a file in bytes; 0 if it does not exist.
 pub(super) fn bytes(path: &Path) -> u64 {
     path.metadata().map_or(0, |file| file.len())
 }
 
-/// Refuses a path where nothing is but the log of a file that was there. After a crash the log has the last changes, and SQLite
-/// deletes one whose file is empty.
+/// Refuses a path where only the log of a former file exists. After a crash the log has the last changes, and SQLite deletes
+/// a log whose file is empty.
 ///
 /// # Errors
 /// [`OpenError::LogAlone`].
@@ -53,7 +53,7 @@ pub(super) fn require_no_log_alone(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Refuses a path where no file is.
+/// Refuses a path where no file exists.
 ///
 /// # Errors
 /// [`OpenError::Absent`]; [`OpenError::LogAlone`].
@@ -61,7 +61,7 @@ pub(crate) fn require_file(path: &Path) -> Result<(), OpenError> {
     require_no_log_alone(path)?;
     match path.try_exists() {
         Ok(false) => Err(OpenError::Absent {
-            // From the root, because the folder is what was mistaken.
+            // From the root, because the folder is the likely mistake.
             path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
         }),
         _ => Ok(()),
@@ -76,7 +76,7 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
         .map(drop)
 }
 
-/// The same options; a file that they make is readable by its owner only.
+/// The same options, with which new files are readable by their owner only.
 pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -85,19 +85,19 @@ pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 
 /// A connection with the settings that hold for readers and the writer alike. Writes nothing.
 pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    // No mutex: each connection is used by one thread at a time, and Rust sees to that.
+    // No mutex: each connection is used by one thread at a time, which Rust enforces.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    // Whoever opens it says it better; this is for all others, since merely to look deletes a log.
+    // Callers that open the file report this better; the check here is for all others, since even a look deletes a log.
     require_no_log_alone(path).map_err(|alone| rusqlite::Error::UserFunctionError(alone.into()))?;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait_for_lock))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    // What is erased is overwritten in the file, as long as that costs no further writing.
+    // Erased data is overwritten in the file, as long as that takes no further writing.
     connection.pragma_update(None, "secure_delete", "FAST")?;
-    // Otherwise a value that is bound where a partial index names a constant (`status`) has SQLite plan the
-    // statement again each time, which was a seventh of a page's cost.
+    // Otherwise, when a value is bound where a partial index names a constant (`status`), SQLite plans the statement again
+    // each time, which was a seventh of a page's cost.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
     hash_key::define_hash_key(&connection)?;
@@ -105,9 +105,8 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Waits a moment and says whether to try again. SQLite's own handler sleeps up to 100 ms between two
-/// tries; a busy server leaves the lock for much less than that between two groups, and the command
-/// line would miss nearly every gap.
+/// Waits a moment and returns whether to try again. SQLite's own handler sleeps up to 100 ms between two tries; a busy
+/// server leaves the lock for much less than that between two groups, and the command line would miss nearly every gap.
 pub(super) fn wait_for_lock(tries: i32) -> bool {
     std::thread::sleep(Duration::from_millis(1));
     tries < LOCK_TRIES

@@ -1,10 +1,9 @@
-//! Reading and writing all of an SQLite file, for a copy.
+//! Reads and writes a whole SQLite file, for a copy.
 //!
-//! One connection, one transaction. Rows are read a page at a time, each page beginning behind the last key
-//! of the one before, which the index of the primary key finds at once. Records of idempotency have no index
-//! of their keys: their order is made first, in a temporary table. In WAL mode a reader hinders nobody; a target
-//! is locked by `BEGIN IMMEDIATE`. Pairs are unwrapped and wrapped again on the way (`pair.rs`): each file has keys of
-//! its own.
+//! One connection, one transaction. Rows are read a page at a time, each page starting after the last key of the one before,
+//! which the index of the primary key finds at once. Idempotency records have no index of their keys: they are first sorted
+//! in a temporary table. In WAL mode a reader blocks no one; a target is locked by `BEGIN IMMEDIATE`. Pairs are unwrapped
+//! and wrapped again on the way (`pair.rs`): each file has its own keys.
 
 mod made;
 
@@ -27,19 +26,19 @@ pub(crate) use made::Made;
 /// The table that is found by a hash of its key, which the others do not know.
 const HASHED: &str = "idempotency";
 
-/// The rowids of that table in the order of its key; their own number is the place in it.
+/// The rowids of that table in the order of its key; the rowid of each row here is its place in that order.
 const SORT: &str = "CREATE TEMP TABLE sorted AS \
     SELECT rowid AS number FROM main.idempotency ORDER BY team_id, mode, key";
 
 /// A file in one transaction, which ends without effect unless it is committed.
 pub(crate) struct Copy {
     connection: Connection,
-    /// The table that is being read, and the key of the last row so far; of [`HASHED`], its place.
+    /// The table being read, and the key of the last row so far; for [`HASHED`], its place.
     reading: Option<(&'static Table, Row)>,
 }
 
 impl Copy {
-    /// The file at `path`, which is there.
+    /// The file at `path`, which exists.
     ///
     /// # Errors
     /// [`OpenError::Open`].
@@ -59,7 +58,7 @@ impl Side for Copy {
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         let begin = "PRAGMA query_only = true; BEGIN DEFERRED";
         self.connection.execute_batch(begin)?;
-        // The moment that a transaction sees is that of its first look at the file, which is this one.
+        // A transaction sees the moment of its first look at the file, which is this one.
         Ok((migrate::version(&self.connection)?, migrate::VERSION))
     }
 
@@ -131,7 +130,7 @@ impl Side for Copy {
     }
 }
 
-/// The rows of a table behind a key, or its first ones.
+/// The rows of a table after a key, or its first ones.
 fn page(table: &Table, last: &Row) -> String {
     if table.name == HASHED {
         return format!(

@@ -1,25 +1,25 @@
-//! What the store counts of itself.
+//! Counters of the store.
 
 use crate::tally::{Count, SIZES, Spread, TIMES};
 
 /// What has happened since the file was opened.
 #[derive(Debug)]
 pub struct Counts {
-    /// Changes that were refused, because their turn would have come too late.
+    /// Changes refused because their turn would have come too late.
     pub refused: Count,
-    /// How long changes were in the queue before their group began.
+    /// How long changes were in the queue before their group started.
     pub waits: Spread,
     /// How many changes each group had.
     pub groups: Spread,
-    /// How long the transaction of each group took, with the wait for the lock and the commit.
+    /// How long the transaction of each group took, including the wait for the lock and the commit.
     pub transactions: Spread,
-    /// Groups that were not committed: the disk, or another process that held the lock.
+    /// Groups that were not committed, because of the disk or another process that held the lock.
     pub failed_groups: Count,
-    /// How long the checkpoints of the thread beside the writer took.
+    /// How long the checkpoints of the background thread took.
     pub background_checkpoints: Spread,
-    /// How long those took that the writer made itself, and with it all who wait.
+    /// How long the writer's own checkpoints took, which hold up all waiting changes.
     pub writer_checkpoints: Spread,
-    /// Checkpoints that failed, or that another process was at.
+    /// Checkpoints that failed, or that another process was making.
     pub failed_checkpoints: Count,
     /// How long scripts that only read waited for a connection.
     pub reader_waits: Spread,
@@ -41,23 +41,23 @@ impl Default for Counts {
     }
 }
 
-/// What the store counts, and how it is now.
+/// The counters of the store, and its current state.
 #[derive(Debug)]
 pub struct Numbers<'a> {
     /// What has happened.
     pub counts: &'a Counts,
     /// Changes in the queue.
     pub queued: usize,
-    /// Pages of the write-ahead log that are in use, since this process has changed something.
+    /// Pages in use in the write-ahead log, once this process has changed something.
     pub log_pages: u32,
-    /// Bytes of the file of the log; none where there is no such file.
+    /// Bytes of the log file; 0 if there is none.
     pub log_bytes: u64,
     /// Bytes of the database file.
     pub file_bytes: u64,
     /// Connections that only read.
     pub readers: usize,
-    /// Those of them that a script has now.
+    /// Those of them that scripts hold now.
     pub readers_used: usize,
-    /// As many as there may be.
+    /// The most there may be.
     pub readers_most: usize,
 }

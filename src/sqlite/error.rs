@@ -1,4 +1,4 @@
-//! The one place where an error of SQLite becomes one of the domain.
+//! The one place where an SQLite error becomes a domain error.
 
 use std::error::Error as StdError;
 
@@ -6,8 +6,8 @@ use rusqlite::{ErrorCode, ffi};
 
 use crate::domain::Error;
 
-/// Which rule of the service a unique index guards. SQLite names the columns of the index it found
-/// violated, in the order of the index.
+/// Which rule of the service a unique index guards. SQLite names the columns of the violated index, in the order of the
+/// index.
 fn violated(columns: &str) -> Option<Error> {
     match columns {
         "product.team_id, product.mode, product.sku" => Some(Error::DuplicateSku),
@@ -15,7 +15,7 @@ fn violated(columns: &str) -> Option<Error> {
     }
 }
 
-/// Whether it is the disk that did not take a change, and not somebody else who has the lock, or too many who wait.
+/// Whether the disk failed to take a change, rather than another process holding the lock, or too many changes waiting.
 pub(super) fn is_of_disk(error: &Error) -> bool {
     let mut cause = error.cause().map(|it| it as &(dyn StdError + 'static));
     while let Some(found) = cause {
@@ -36,10 +36,10 @@ pub(super) fn is_of_disk(error: &Error) -> bool {
     false
 }
 
-/// Translates what SQLite says into what the service says.
+/// Translates an SQLite error into the service's terms.
 ///
-/// Contention, a full disk and a failing one are `Unavailable`: they can pass without anyone changing
-/// the program. Everything else that is not a rule of the service is `Internal`.
+/// Contention, a full disk and a failing one are `Unavailable`: they can pass without a change to the program. Everything
+/// else that is not a rule of the service is `Internal`.
 pub(super) fn to_domain(error: rusqlite::Error) -> Error {
     let rusqlite::Error::SqliteFailure(failure, message) = &error else {
         return Error::internal(error);
@@ -55,7 +55,7 @@ pub(super) fn to_domain(error: rusqlite::Error) -> Error {
     match failure.code {
         ErrorCode::DatabaseBusy
         | ErrorCode::DatabaseLocked
-        // What a reader gets that has waited long for the locks of the log.
+        // What a reader gets after waiting long for the locks of the log.
         | ErrorCode::FileLockingProtocolFailed
         | ErrorCode::DiskFull
         | ErrorCode::SystemIoFailure

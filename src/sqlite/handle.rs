@@ -1,4 +1,4 @@
-//! What runs the statements of a script.
+//! Runs the statements of a script.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,8 +9,8 @@ use crate::domain::Error;
 use crate::sql::value::{Columns, Row};
 use crate::sql::{Call, RowCollector, ScriptError};
 
-/// A connection, lent to one script at a time. The script has it to itself: nobody ever waits for the mutex, which is
-/// there because the future of a script, which is the same code for both engines, may move between threads.
+/// A connection, lent to one script at a time. The script has it to itself, so the mutex is never waited for; it is needed
+/// because a script's future, which is the same code for both engines, may move between threads.
 #[derive(Debug)]
 pub struct Handle(Mutex<State>);
 
@@ -29,35 +29,35 @@ impl Handle {
         }))
     }
 
-    /// The connection itself, for what is no script.
+    /// The connection itself, for work outside of scripts.
     pub(super) fn connection(&mut self) -> &mut Connection {
         let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         &mut state.connection
     }
 
-    /// The same for whoever shares the handle.
+    /// The same through a shared handle.
     pub(super) fn with<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
         work(&self.lock().connection)
     }
 
-    /// Runs a statement that is none of a script; says how many rows it changed.
+    /// Runs a statement outside of scripts; returns how many rows it changed.
     ///
     /// # Errors
-    /// What SQLite answered, in the service's terms.
+    /// The SQLite error, in the service's terms.
     pub(super) fn execute(&self, statement: &str, params: impl Params) -> Result<usize, Error> {
         self.with(|connection| connection.prepare_cached(statement)?.execute(params))
             .map_err(to_domain)
     }
 
-    /// Another script begins.
+    /// Starts another script.
     pub(super) fn begin(&self) {
         self.lock().failed = false;
     }
 
-    /// Runs a call. After one that failed, no other runs until the next script, as in a transaction of PostgreSQL.
+    /// Runs a call. After one that failed, no other runs until the next script, as in a PostgreSQL transaction.
     ///
     /// # Errors
-    /// What SQLite answered, in the service's terms; what a rule on the answer says.
+    /// The SQLite error, in the service's terms; the error of a rule on the answer.
     pub fn run<A: RowCollector, const N: usize>(
         &self,
         call: Call<'_, A, N>,

@@ -1,4 +1,4 @@
-//! A file as it is found: nothing in it is changed, and nothing is left beside it that was not there.
+//! Inspects a file without changing anything in it, or leaving anything new beside it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,23 +14,23 @@ use crate::domain::Cause;
 /// How long another process may hold the lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Steps of SQLite's machine between two looks at the clock: a few milliseconds.
+/// Steps of SQLite's virtual machine between two looks at the clock: a few milliseconds.
 const STEPS: i32 = 100_000;
 
-/// A file that is there, and ours.
+/// A file that exists, and is ours.
 pub(crate) struct Inspection {
     connection: Connection,
     version: i64,
 }
 
-/// What a look through a file has found.
+/// The result of a look through a file.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// No damage.
     Whole,
-    /// No damage, as far as there was time.
+    /// No damage found in the time given.
     TooLong,
-    /// This, first of all.
+    /// The first damage found.
     Damaged(String),
 }
 
@@ -40,7 +40,7 @@ impl Inspection {
     pub(crate) fn open(path: &Path) -> Result<Inspection, OpenError> {
         require_file(path)?;
         let failed = |error| OpenError::new(path, error);
-        // What a server has left is for the next one, which this is not.
+        // A log that a server left is for the next server, which this is not.
         let has_log = bytes(&log_of(path)) > 0;
         let connection = connect(path).map_err(failed)?;
         connection.busy_timeout(LOCK_TIMEOUT).map_err(failed)?;
@@ -59,15 +59,15 @@ impl Inspection {
         self.version
     }
 
-    /// Begins a change, and takes it back.
+    /// Starts a change, and rolls it back.
     ///
     /// # Errors
-    /// Why it cannot be begun.
+    /// Why it cannot be started.
     pub(crate) fn takes_changes(&self) -> Result<(), Cause> {
         Ok(self.connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK")?)
     }
 
-    /// Looks through the file, for so long.
+    /// Looks through the file, for at most `time`.
     pub(crate) fn quick_check(mut self, time: Duration) -> Content {
         let end = Instant::now() + time;
         let is_over = move || Instant::now() > end;

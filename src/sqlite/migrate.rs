@@ -3,8 +3,8 @@
 //! 1. Each file in `migrations/` is one version; `PRAGMA user_version` says which the database has.
 //! 2. A database that is newer than the binary, or that is not ours at all (`PRAGMA application_id`),
 //!    is refused before anything is written to it.
-//! 3. Each version is applied in one transaction that takes the write lock first and looks at the
-//!    version again: of two processes that start at once, one migrates and the other finds it done.
+//! 3. Each version is applied in one transaction that takes the write lock first and checks the version again: of two
+//!    processes that start at once, one migrates and the other finds it done.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
 
 use std::path::Path;
@@ -27,12 +27,12 @@ const WAL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Marks a file as ours: "INVO" in ASCII.
 const APPLICATION_ID: i64 = 0x494e_564f;
 
-/// Applies what is missing. See the steps above. Says which version the file had before: 0 for a new one.
+/// Applies the missing versions; see the steps above. Returns the version that the file had before: 0 for a new one.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<i64, OpenError> {
     apply(connection, path, MIGRATIONS)
 }
 
-/// What the release before would do with the file at `path`, if its schema were one version older.
+/// Opens the file at `path` as the previous release would, if its schema were one version older.
 #[cfg(test)]
 pub(crate) fn open_by_the_release_before(path: &Path) -> Result<(i64, Connection), OpenError> {
     super::create_private(path).map_err(|error| OpenError::Open {
@@ -70,13 +70,13 @@ fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Resul
     Ok(found)
 }
 
-/// Switches to write-ahead logging, which the file remembers; a database in memory, for one, cannot.
+/// Switches to write-ahead logging, which the file remembers. A database in memory, for one, cannot.
 fn use_wal(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     let switch = || {
         let mode = |row: &Row<'_>| row.get::<_, String>(0);
         connection.pragma_update_and_check(None, "journal_mode", "WAL", mode)
     };
-    // For the switch SQLite asks no busy handler while another process makes it, too.
+    // SQLite calls no busy handler for the switch while another process makes it, too.
     let busy = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
     let (mut mode, begun) = (switch(), Instant::now());
     while mode.as_ref().is_err_and(busy) && begun.elapsed() < WAL_TIMEOUT {
@@ -120,8 +120,8 @@ fn check(
 fn step(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if pragma(&transaction, "user_version")? < version {
-        // Has SQLite read the schema again that another process may have changed: a pragma does not, and not
-        // every statement of a migration that meets an old one would.
+        // Makes SQLite read the schema again, which another process may have changed: a pragma does not do so, and not
+        // every statement of a migration that meets an old schema would.
         transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         transaction.execute_batch(sql)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -130,7 +130,7 @@ fn step(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Resul
     transaction.commit()
 }
 
-/// Step 2 alone, which writes nothing: the version of a file of ours; 0 for one without tables.
+/// Step 2 alone, which writes nothing. Returns the version of a file of ours; 0 for one without tables.
 pub(super) fn found(connection: &Connection, path: &Path) -> Result<i64, OpenError> {
     check(connection, path, VERSION).map_err(|error| OpenError::new(path, error))?
 }
@@ -207,8 +207,8 @@ mod tests {
         assert_eq!(count(&connection, "team"), 1);
     }
 
-    /// A file of version 2 with two products of one sku, which are `product` but for their id and status, and with a
-    /// record of `request`, which has made it.
+    /// A file of version 2 with two products of the same sku, which equal `product` except for their ids and statuses, and
+    /// with the record of the `request` that made it.
     fn version_2(path: &Path, product: &Product, archived: ProductId, request: &IdempotentRequest) {
         let file = open(path, &MIGRATIONS[..2]).unwrap();
         let team = "INSERT INTO team (id, name, created_at) VALUES (zeroblob(16), 'Acme', 0)";

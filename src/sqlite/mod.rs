@@ -1,22 +1,22 @@
 //! The store in one SQLite file.
 //!
 //! - `writer.rs`: one thread owns the one connection that writes, and commits waiting changes together.
-//! - `wal.rs`: a thread that makes the checkpoints of the write-ahead log, so that no commit has to.
+//! - `wal.rs`: a thread that checkpoints the write-ahead log, so that no commit has to.
 //! - `connection.rs`: one connection, with the settings of all of them.
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
-//! - `inspect.rs`: how the file is, for those who only ask.
-//! - `copy.rs`: all of the file, for those who move to another store.
+//! - `inspect.rs`: inspects the file without changing it.
+//! - `copy.rs`: reads and writes the whole file, for a move to another store.
 //! - `snapshot.rs`: a file with everything at one moment, for a backup.
-//! - `hash_key.rs`: how a record of idempotency is found.
-//! - `pair.rs`: how the file forgets pairs of tokens that it had for a moment.
+//! - `hash_key.rs`: how an idempotency record is found.
+//! - `pair.rs`: how the file forgets the pairs of tokens that it had for a moment.
 //! - `handle.rs`: runs the statements of a script.
-//! - `counts.rs`: what is counted, for those who watch the service.
+//! - `counts.rs`: counters, for monitoring the service.
 //! - `error.rs`: the one place where a database error becomes a domain error.
 //!
-//! Durability: WAL with `synchronous=FULL`, so what was acknowledged survives a crash of the machine.
-//! Several processes may open the same file (the command line works while a server runs): whoever
-//! comes second to write waits for the lock, five seconds at most.
+//! Durability: WAL with `synchronous=FULL`, so what was acknowledged survives a crash of the machine. Several processes may
+//! open the same file (the command line works while a server runs): the second to write waits for the lock, five seconds at
+//! most.
 
 mod connection;
 mod copy;
@@ -60,7 +60,7 @@ pub struct Sqlite {
     // Dropped in this order: the last connection to close makes the last checkpoint.
     readers: Readers,
     writer: Writer,
-    /// Has the log emptied of what is forgotten.
+    /// Empties the log of what is forgotten.
     emptying: Emptying,
     counts: Arc<Counts>,
     path: PathBuf,
@@ -68,9 +68,9 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens the database file at `path`, makes it if there is none, and brings its schema up to date.
+    /// Opens the database file at `path`, makes it if it does not exist, and brings its schema up to date.
     ///
-    /// Must be called inside a tokio runtime: the pool of readers is as large as the runtime is wide.
+    /// Must be called inside a tokio runtime: the size of the pool of readers depends on its number of threads.
     ///
     /// # Errors
     /// [`OpenError`], whose text is for the person who starts the program.
@@ -101,10 +101,10 @@ impl Sqlite {
         })
     }
 
-    /// Runs `script` in a transaction and answers once it is safe on disk. See [`writer`].
+    /// Runs `script` in a transaction and returns once it is safe on disk. See [`writer`].
     ///
     /// # Errors
-    /// What `script` answers; [`Error::Unavailable`] when it could not be committed in time.
+    /// The error of `script`; [`Error::Unavailable`] when it could not be committed in time.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         script: impl Fn(&Handle) -> Result<T, Error> + Send + 'static,
@@ -120,7 +120,7 @@ impl Sqlite {
         self.readers.reader()
     }
 
-    /// What the store counts, and how it is now. It asks the system for the length of two files.
+    /// The counters of the store, and its current state. This asks the system for the length of two files.
     pub(crate) fn numbers(&self) -> Numbers<'_> {
         let log_bytes = bytes(&log_of(&self.path));
         let (readers, readers_used, readers_most) = self.readers.state();
@@ -141,7 +141,7 @@ impl Sqlite {
         }
     }
 
-    /// Which version the schema had when this was opened: 0 for a new file.
+    /// The version that the schema had when this was opened: 0 for a new file.
     pub(crate) fn found_version(&self) -> i64 {
         self.found_version
     }
@@ -158,8 +158,8 @@ impl Sqlite {
         Ok(found >= migrate::VERSION)
     }
 
-    /// Whether the disk takes a change, which is one of a page: the version of the schema is written as it is. What another
-    /// statement changes may still fit where this one does not, or the other way round, but not for long.
+    /// Whether the disk takes a change of one page: the version of the schema is written again unchanged. Another
+    /// statement's change may still fit where this one does not, or the other way round, but not for long.
     ///
     /// # Errors
     /// As [`write`](Sqlite::write), when it is not the disk that refuses.
@@ -179,7 +179,7 @@ impl Sqlite {
         }
     }
 
-    /// Has the file forget the sealed pairs whose grace does not run `now`, once their rows have ([`pair`]).
+    /// Makes the file forget the sealed pairs whose grace is not running `now`, once their rows have ([`pair`]).
     ///
     /// # Errors
     /// As [`write`](Sqlite::write).

@@ -15,10 +15,10 @@ pub enum OpenError {
     Open {
         /// The database file.
         path: PathBuf,
-        /// What the operating system or SQLite said.
+        /// The error from the operating system or SQLite.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The file is no database, or one of something else.
+    /// The file is no database, or another program's.
     #[error(
         "{} is a file of another program, and was left as it is. \
          Name another file with --database sqlite:PATH", path.display()
@@ -34,10 +34,10 @@ pub enum OpenError {
     Damaged {
         /// The database file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error from SQLite.
         source: rusqlite::Error,
     },
-    /// There is no file, or an empty one, beside the log of one that was there.
+    /// There is no file, or an empty one, beside the log of a former file.
     #[error(
         "there is no database {}, but its log, {}: it may have the last changes of that database, and would be \
          deleted with the first use of a new one. If the database was moved, move its log to the same place, named after it, \
@@ -83,13 +83,13 @@ pub enum OpenError {
         path: PathBuf,
         /// The version that could not be reached.
         version: i64,
-        /// What SQLite said.
+        /// The error from SQLite.
         source: rusqlite::Error,
     },
 }
 
 impl OpenError {
-    /// What SQLite's `error` at opening `path` means.
+    /// What an SQLite `error` on opening `path` means.
     pub(super) fn new(path: &Path, error: rusqlite::Error) -> OpenError {
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => OpenError::Foreign {

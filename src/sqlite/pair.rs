@@ -1,17 +1,17 @@
 //! Sealed pairs of tokens, and how the file forgets them.
 //!
-//! For as long as a grace runs, the file has a pair that is sealed under the token before it
-//! ([`crate::domain::session::grace`]). Then nobody may find it there any more who has that token. To clear the column is
-//! not enough: when SQLite splits a page, it leaves on it what has moved to another, `secure_delete` or not; and the
-//! log has all versions of a page. So a pair is made noise, wherever it lies:
+//! While a grace runs, the file holds a pair sealed under the token before it ([`crate::domain::session::grace`]). After
+//! that, no holder of that token may find the pair there any more. Clearing the column is not enough: when SQLite splits a
+//! page, it leaves on it the rows that it moved to another, `secure_delete` or not; and the log has all versions of a page.
+//! So a pair is turned into noise, wherever it lies:
 //!
 //! 1. A pair is wrapped once more, under a random key of the ten seconds in which its token was spent.
-//! 2. The keys of the last half minute are the whole of a table (`grace_key`). That is one page, which is never split,
-//!    and where a deleted row is overwritten.
-//! 3. The background task deletes a key when every grace has ended that may need it ([`forget`]).
-//! 4. Then the log is emptied (`wal.rs`). Of a pair there is nothing left anywhere, but what nobody can open.
+//! 2. The keys of the last half minute are a whole table (`grace_key`). That is one page, which is never split, and where a
+//!    deleted row is overwritten.
+//! 3. The background task deletes a key when every grace that may need it has ended ([`forget`]).
+//! 4. Then the log is emptied (`wal.rs`). Nothing is left of a pair anywhere, except bytes that cannot be opened.
 //!
-//! The wrapping is in SQL, next to the number of the key. A copy takes neither pairs nor keys along (`store/copy`).
+//! The wrapping is done in SQL, next to the number of the key. A copy takes neither pairs nor keys along (`store/copy`).
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use rusqlite::Connection;
@@ -31,12 +31,12 @@ pub(crate) const ADD_KEY: &str = "INSERT INTO grace_key (number, key) VALUES ($1
 pub(crate) const UNWRAPPED: &str =
     "unwrap_pair(successor, (SELECT key FROM grace_key WHERE number = spent_at / 10000))";
 
-/// The pair `$3`, as the row of a token holds it that is spent at `$2`, for which there is a key.
+/// The pair `$3`, as stored in the row of a token spent at `$2`, for which there is a key.
 pub(crate) const WRAPPED: &str =
     "wrap_pair($3, (SELECT key FROM grace_key WHERE number = $2 / 10000))";
 
-/// Defines `new_grace_key()`, `wrap_pair(pair, key)` and `unwrap_pair(pair, key)`. Where either is null, so is the answer; and so is a pair
-/// that the key does not open.
+/// Defines `new_grace_key()`, `wrap_pair(pair, key)` and `unwrap_pair(pair, key)`. The result is null if either argument is,
+/// and for a pair that the key does not open.
 pub(super) fn define_wrapping(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8;
     connection.create_scalar_function("new_grace_key", 0, flags, |_| Ok(random::<32>()))?;
@@ -72,7 +72,7 @@ fn unwrap(wrapped: &[u8], key: &[u8]) -> Option<Vec<u8>> {
     Some(pair.to_vec())
 }
 
-/// Step 3, when no pair is left whose grace does not run `now`. Says whether there was anything to forget.
+/// Step 3, when no pair is left whose grace is not running `now`. Returns whether there was anything to forget.
 pub(super) fn forget(handle: &Handle, now: Timestamp) -> Result<bool, Error> {
     let delete = "DELETE FROM grace_key WHERE number NOT BETWEEN ?1 / 10000 AND ?2 / 10000";
     let deleted = handle.execute(delete, values![now.before(GRACE), now.after(GRACE)])?;

@@ -1,4 +1,4 @@
-//! The connections that only read.
+//! A pool of connections that only read.
 //!
 //! They are used on the async threads themselves, not through `spawn_blocking`: a read of a cached page
 //! takes a few microseconds, less than handing it to another thread and back (`tests/throughput.rs`
@@ -6,15 +6,14 @@
 //! waits for the writer. Since a read never suspends, an async thread holds at most one connection, and
 //! the pool has one for each of them, so taking one never waits either.
 //!
-//! Readers map the file into memory instead of copying its pages: a product drawn at random is on two or
-//! three pages that no cache of SQLite's own has, and copying them cost more than the search in them. What
-//! the map holds is the system's cache of the file, which it takes back when memory is short. The price: an
-//! error of the disk under a mapped page ends the process, where a copy would have been answered
-//! `unavailable`. Nothing acknowledged is lost by that, and the writer does not map.
+//! Readers map the file into memory instead of copying its pages: a product drawn at random is on two or three pages that no
+//! cache of SQLite's own has, and copying them cost more than searching them. The mapped memory is the system's cache of the
+//! file, which it takes back when memory is short. The price: a disk error under a mapped page ends the process, where a
+//! copy would have been answered `unavailable`. Nothing acknowledged is lost by that, and the writer does not map.
 //!
-//! The threads of r2d2 hold on to a pool for a moment after they have made a connection, or looked for old ones. So
-//! a pool that is dropped may close its connections later, on one of them; here that is waited for, because
-//! who closes a store may remove its file, or look for what the last checkpoint has left.
+//! The threads of r2d2 hold on to a pool for a moment after they have made a connection, or looked for old ones. So a
+//! dropped pool may close its connections later, on one of them; here that is waited for, because the caller that closes a
+//! store may remove its file, or look for what the last checkpoint has left.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -30,11 +29,11 @@ use super::handle::Handle;
 use crate::domain::Cause;
 use crate::domain::Error;
 
-/// How much of the file is mapped, in bytes: all of it. SQLite takes no more than the limit it was built with
-/// (`.cargo/config.toml`), 2 GiB by default, and reads what lies beyond as before.
+/// How much of the file is mapped, in bytes: all of it. SQLite maps no more than the limit it was built with
+/// (`.cargo/config.toml`), 2 GiB by default, and reads the rest as before.
 const MAPPED: i64 = 1 << 40;
 
-/// How long the end of a store waits for its readers: much longer than their closing takes.
+/// How long closing a store waits for its readers: much longer than closing them takes.
 const CLOSING: Duration = Duration::from_secs(5);
 
 /// Opens readers for the pool. (The crate `r2d2_sqlite` does this for older versions of rusqlite.)
@@ -44,7 +43,7 @@ struct Manager {
     open: Sender<()>,
 }
 
-/// A connection, and the sign that it is open. They are dropped in this order.
+/// A connection, and the sender that shows that it is open. They are dropped in this order.
 struct Pooled {
     handle: Handle,
     _open: Sender<()>,
@@ -57,7 +56,7 @@ impl r2d2::ManageConnection for Manager {
     fn connect(&self) -> rusqlite::Result<Pooled> {
         let connection = connect(&self.path)?;
         connection.pragma_update(None, "mmap_size", MAPPED)?;
-        // A bug that writes here fails instead of escaping the one writer.
+        // A bug that writes here fails instead of bypassing the one writer.
         connection.pragma_update(None, "query_only", true)?;
         Ok(Pooled {
             handle: Handle::new(connection),
@@ -103,10 +102,10 @@ impl Readers {
         })
     }
 
-    /// A connection that is free, for one script.
+    /// A free connection, for one script.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when none is.
+    /// [`Error::Unavailable`] when none is free.
     pub(super) fn reader(&self) -> Result<Reader, Error> {
         let pool = self.pool.as_ref();
         let pool = pool.ok_or_else(|| Error::unavailable("the readers have stopped"))?;
@@ -127,7 +126,7 @@ impl Readers {
         Ok(Reader(lent))
     }
 
-    /// How many connections there are, how many of them a script has, and how many there may be.
+    /// How many connections there are, how many of them scripts hold, and how many there may be.
     pub(super) fn state(&self) -> (usize, usize, usize) {
         let Some(pool) = &self.pool else {
             return (0, 0, 0);
@@ -158,7 +157,7 @@ impl Drop for Readers {
     fn drop(&mut self) {
         drop(self.pool.take());
         let open = self.open.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // Nothing is ever sent: this is an error as soon as the last of them is gone.
+        // Nothing is ever sent: this returns an error as soon as the last of them is gone.
         let _ = open.recv_timeout(CLOSING);
     }
 }
@@ -186,7 +185,7 @@ mod tests {
         let released = Arc::new(AtomicBool::new(false));
         let tells = Arc::clone(&released);
         let thread = std::thread::spawn(move || {
-            // Time for the closing to begin; if it took longer, there would be nothing to wait for.
+            // Time for the closing to start; if it started later, there would be nothing to wait for.
             std::thread::sleep(Duration::from_millis(50));
             tells.store(true, Ordering::SeqCst);
             drop(held);

@@ -1,10 +1,11 @@
-//! A file with everything that a database had at one moment, and what can be said of such a file.
+//! A file with everything that a database had at one moment, and what can be found out from it.
 //!
-//! 1. `VACUUM INTO` reads the database in one transaction, as any reader: nobody who writes waits for it, and what is committed
-//!    meanwhile is not in the file. Whatever version the schema has, it is taken as it is.
-//! 2. The keys of sealed pairs of tokens are erased from the new file, and with them the pairs (`pair.rs`; docs/decisions.md, S20).
+//! 1. `VACUUM INTO` reads the database in one transaction, like any reader: no writer waits for it, and what is committed
+//!    meanwhile is not in the file. The schema is taken as it is, whatever its version.
+//! 2. The keys of sealed pairs of tokens are erased from the new file, and with them the pairs (`pair.rs`;
+//!    docs/decisions.md, S20).
 //!
-//! The file is one piece, without a log beside it, and belongs to its owner alone.
+//! The file is one piece, without a log beside it, and accessible to its owner alone.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -19,18 +20,18 @@ use super::open_error::OpenError;
 use crate::domain::Cause;
 use crate::sql::copy::{Value, quoted};
 
-/// How many steps of SQLite's machine lie between two looks at whether to go on: some thousandths of a second.
+/// Steps of SQLite's virtual machine between two checks whether to go on: some thousandths of a second.
 const STEPS: i32 = 100_000;
 
-/// How many defects of a file are told.
+/// How many defects of a file are reported.
 const MOST_PROBLEMS: usize = 20;
 
-/// A file that nobody else has open.
+/// A file that only this process has open.
 pub(crate) struct Snapshot {
     connection: Connection,
 }
 
-/// Which version the schema of the database at `path` has; 0 for one that is new or not ours. Changes nothing.
+/// The schema version of the database at `path`; 0 if it is new or not ours. Changes nothing.
 ///
 /// # Errors
 /// [`OpenError::Open`], [`OpenError::Foreign`] and [`OpenError::Damaged`].
@@ -39,7 +40,7 @@ pub(crate) fn schema_version(path: &Path) -> Result<i64, OpenError> {
     version().map_err(|error| OpenError::new(path, error))
 }
 
-/// A connection whose end makes no checkpoint: a newer program may have left the log.
+/// A connection that makes no checkpoint when it is closed: a newer program may have left the log.
 fn reader(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect(path)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -47,11 +48,11 @@ fn reader(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 impl Snapshot {
-    /// Makes the file `into` of the database `from`: steps 1 and 2. `go_on` is told again and again how many bytes there are,
-    /// and how many there will be at most, and says whether to go on.
+    /// Makes the file `into` from the database `from`: steps 1 and 2. Calls `go_on` again and again with how many bytes
+    /// there are, and how many there will be at most; it returns whether to go on.
     ///
     /// # Errors
-    /// What the system or SQLite said; what is there of the file then is worth nothing.
+    /// What the system or SQLite reported; any part of the file that exists then is worthless.
     pub(crate) fn take(
         from: &Path,
         into: &Path,
@@ -74,17 +75,17 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// The file at `path`, which is made one piece if it is not.
+    /// Opens the file at `path`, and makes it one piece if it is not.
     ///
     /// # Errors
-    /// What SQLite said.
+    /// The error from SQLite.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Snapshot> {
         let connection = connect(path)?;
         connection.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
         Ok(Snapshot { connection })
     }
 
-    /// Has everything that is asked of the file end with an error once `go_on` says no.
+    /// Makes everything that is asked of the file end with an error once `go_on` returns false.
     ///
     /// # Errors
     /// None that a caller would meet.
@@ -96,8 +97,8 @@ impl Snapshot {
             .progress_handler(STEPS, Some(move || !go_on()))
     }
 
-    /// Step 2. The keys are in one page, where a deleted row is overwritten. Versions before 4 have no keys, and pairs that are
-    /// sealed by themselves alone.
+    /// Step 2. The keys are in one page, where a deleted row is overwritten. Versions before 4 have no keys, and pairs that
+    /// are only sealed.
     fn forget_pairs(&self) -> rusqlite::Result<()> {
         self.connection.pragma_update(None, "secure_delete", true)?;
         for (table, statement) in [
@@ -114,18 +115,18 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Which version its schema has; 0 for one that is not ours.
+    /// The version of its schema; 0 if it is not ours.
     ///
     /// # Errors
-    /// What SQLite said.
+    /// The error from SQLite.
     pub(crate) fn schema_version(&self) -> rusqlite::Result<i64> {
         migrate::version(&self.connection)
     }
 
-    /// Its tables, by name.
+    /// The names of its tables, in order.
     ///
     /// # Errors
-    /// What SQLite said.
+    /// The error from SQLite.
     pub(crate) fn tables(&self) -> rusqlite::Result<Vec<String>> {
         let select = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
         let mut tables = self.connection.prepare(select)?;
@@ -133,16 +134,16 @@ impl Snapshot {
         names.collect()
     }
 
-    /// Gives each row of a table in turn, all of its columns, always in the same order.
+    /// Passes each row of a table to `each`, with all of its columns, always in the same order.
     ///
     /// # Errors
-    /// What SQLite said.
+    /// The error from SQLite.
     pub(crate) fn each_row(
         &self,
         table: &str,
         mut each: impl FnMut(&Vec<Value>),
     ) -> Result<(), Cause> {
-        // As the rows lie in the table: an index would be another order, which SQLite is free to choose.
+        // In the order of the table itself: an index would give another order, and SQLite is free to choose one.
         let select = format!("SELECT * FROM {} NOT INDEXED", quoted(table));
         let mut rows = self.connection.prepare(&select)?;
         let columns = rows.column_count();
@@ -158,10 +159,10 @@ impl Snapshot {
         Ok(())
     }
 
-    /// What SQLite finds wrong with the file, and which rows refer to nothing; empty when all is well.
+    /// What SQLite finds wrong with the file, and which rows refer to missing ones; empty when all is well.
     ///
     /// # Errors
-    /// What SQLite said, when it could not look.
+    /// The error from SQLite, when it could not look.
     pub(crate) fn problems(&self) -> rusqlite::Result<Vec<String>> {
         let check = format!("PRAGMA integrity_check({MOST_PROBLEMS})");
         let mut integrity = self.connection.prepare(&check)?;

@@ -1,28 +1,27 @@
-//! The write-ahead log, and how what is in it gets into the file without holding commits up.
+//! Checkpoints the write-ahead log into the file without holding up commits.
 //!
-//! A commit appends the pages that it changed to the log. A checkpoint copies the newest version of each page
-//! into the file, and the next commit then begins the log anew. The longer the log, the more versions of a page
-//! are copied as one; but a commit that checkpoints a long log makes all that wait behind it wait much longer. So
-//! the writer leaves most of it to another thread:
+//! A commit appends the pages that it changed to the log. A checkpoint copies the newest version of each page into the file,
+//! and the next commit then starts the log anew. The longer the log, the more versions of a page are copied as one; but a
+//! commit that checkpoints a long log makes all that wait behind it wait much longer. So the writer leaves most of it to
+//! another thread:
 //!
-//! 1. After each commit the writer looks how long the log is. At every [`CHECKPOINT_PAGES`] pages it wakes the thread.
-//! 2. The thread checkpoints what there is on a connection of its own, which neither waits for commits nor holds
-//!    them up (`PASSIVE`), and then what was appended meanwhile, until that is [`FINAL_PAGES`].
-//! 3. The writer does the rest after its next commit has been answered. It must: as long as somebody
-//!    appends, no other thread ever finds all of the log copied, and it would grow for ever.
+//! 1. After each commit the writer checks the length of the log. At every [`CHECKPOINT_PAGES`] pages it wakes the thread.
+//! 2. The thread checkpoints what there is on a connection of its own, which neither waits for commits nor holds them up
+//!    (`PASSIVE`), and then what was appended meanwhile, until that is [`FINAL_PAGES`].
+//! 3. The writer does the rest after its next commit has been answered. It must: while commits are appended, no other thread
+//!    ever finds all of the log copied, and it would grow for ever.
 //! 4. If the thread falls behind the writer by [`BLOCKING_PAGES`], the writer waits for it, and does the rest. What an
-//!    earlier process has left of the log, which may be of any length, does not count.
-//! 5. When something is to be forgotten (`pair.rs`), the writer empties the log instead ([`Emptying`]): it does the
-//!    rest and cuts the file off, since a log that begins anew keeps its old pages until others take their place. For
-//!    that nobody may be reading in it. Requests are through at once; for others nobody is kept waiting, and it is
-//!    tried again.
+//!    earlier process left of the log, which may be of any length, does not count.
+//! 5. When something is to be forgotten (`pair.rs`), the writer empties the log instead ([`Emptying`]): it does the rest and
+//!    truncates the log, since a log that starts anew keeps its old pages until others take their place. That requires that
+//!    no reader is using it. Requests are done at once; for other readers no commit is kept waiting, and it is tried again.
 //!
-//! Someone who reads one moment of the file for long, such as `invoicing copy`, keeps checkpoints from going
-//! beyond that moment. The log grows meanwhile, and is tried again every [`CHECKPOINT_PAGES`] pages.
+//! A long read of one moment of the file, such as `invoicing copy`, keeps checkpoints from going beyond that moment. The log
+//! grows meanwhile, and a checkpoint is tried again every [`CHECKPOINT_PAGES`] pages.
 //!
-//! Nothing here decides what is durable: a commit is, once it is in the log. A machine that stops at any
-//! moment of a checkpoint leaves a log from which the next to open the file begins it again. So an error
-//! concerns no commit, and is not reported: what was not copied is still in the log.
+//! Nothing here decides what is durable: a commit is, once it is in the log. A machine that stops at any moment of a
+//! checkpoint leaves a log from which the next process to open the file starts it again. So an error affects no commit, and
+//! is not reported: what was not copied is still in the log.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -38,23 +37,23 @@ use super::connection::wait_for_lock;
 use super::counts::Counts;
 use crate::domain::Cause;
 
-/// Pages in the log that are worth a checkpoint: 16 MiB. Four times as many would save a create another fiftieth of what
-/// it costs, and have readers look through four times as many.
+/// Pages in the log that are worth a checkpoint: 16 MiB. Four times as many would save a create another fiftieth of its
+/// cost, and make readers search four times as many.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
 /// Pages that the writer copies in about the time of a commit.
 const FINAL_PAGES: u32 = 400;
 
-/// How often the thread goes on with what was appended meanwhile before it leaves the rest to the writer.
+/// How often the thread continues with what was appended meanwhile before it leaves the rest to the writer.
 const PASSES: u32 = 4;
 
 /// Pages in the log at which the writer waits for the thread: 128 MiB.
 const BLOCKING_PAGES: u32 = 8 * CHECKPOINT_PAGES;
 
-/// How many milliseconds the writer waits for those who read in a log that is to be emptied.
+/// How many milliseconds the writer waits for readers of a log that is to be emptied.
 const READERS_TAKE: i32 = 10;
 
-/// How long it leaves the log as it is after it could not empty it.
+/// How long it leaves the log as it is after it failed to empty it.
 const NEXT_TRY: Duration = Duration::from_secs(1);
 
 /// Asks for step 5.
@@ -62,9 +61,9 @@ const NEXT_TRY: Duration = Duration::from_secs(1);
 pub(super) struct Emptying(Arc<Shared>);
 
 impl Emptying {
-    /// Has the log emptied once the transaction has committed that this is called in, or as soon as that can be done,
-    /// if the transaction has `forgotten` anything. The first time it may be that a process before this has, and was
-    /// killed then.
+    /// Empties the log once the transaction that calls this has committed, or as soon as that can be done, if the
+    /// transaction has `forgotten` anything. The first call always does: a process before this one may have forgotten
+    /// something, and been killed then.
     pub(super) fn after(&self, forgotten: bool) {
         if forgotten || !self.0.looked_after.swap(true, Ordering::Relaxed) {
             self.0.empty.store(true, Ordering::Relaxed);
@@ -83,17 +82,17 @@ pub(super) struct Checkpointer {
     /// Wakes the thread; `None` only while being dropped.
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
-    /// How long the log was after the commit before; none as long as this process has not changed anything.
+    /// How long the log was after the previous commit; `None` until this process has changed something.
     before: Option<u32>,
-    /// How much of it was left by a process before, until it begins anew.
+    /// How much of it an earlier process left, until it starts anew.
     left: u32,
-    /// At how many pages the next checkpoint is due.
+    /// The number of pages at which the next checkpoint is due.
     next: u32,
-    /// When the log last could not be emptied.
+    /// When emptying the log last failed.
     tried: Option<Instant>,
 }
 
-/// What the writer and the thread tell each other.
+/// What the writer and the thread share.
 #[derive(Default)]
 struct Shared {
     /// Pages in the log after the last commit of this process that changed anything; 0 before the first, however many
@@ -103,16 +102,15 @@ struct Shared {
     rest: AtomicBool,
     /// Whether the log is to be emptied: step 5.
     empty: AtomicBool,
-    /// Whether anybody has asked for it yet.
+    /// Whether emptying was ever asked for.
     looked_after: AtomicBool,
-    /// Held while the thread is at a checkpoint.
+    /// Held while the thread makes a checkpoint.
     checkpointing: Mutex<()>,
     counts: Arc<Counts>,
 }
 
 impl Checkpointer {
-    /// Takes the log of `connection` over from SQLite, and starts the thread on `own`, another connection to
-    /// the same file.
+    /// Takes the log of `connection` over from SQLite, and starts the thread on `own`, another connection to the same file.
     pub(super) fn start(
         connection: &mut Connection,
         own: Connection,
@@ -123,7 +121,7 @@ impl Checkpointer {
             ..Shared::default()
         });
         let told = Arc::clone(&shared);
-        // In place of SQLite's own hook, which makes one at every thousand pages.
+        // Replaces SQLite's own hook, which makes a checkpoint at every thousand pages.
         connection.wal_hook(Some(move |_: &mut Wal, pages: i32| {
             told.pages
                 .store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
@@ -145,7 +143,7 @@ impl Checkpointer {
         })
     }
 
-    /// For those who have something to be forgotten.
+    /// For callers that have something to be forgotten.
     pub(super) fn emptying(&self) -> Emptying {
         Emptying(Arc::clone(&self.shared))
     }
@@ -156,7 +154,7 @@ impl Checkpointer {
         if pages > 0 {
             match self.before {
                 None => self.left = pages,
-                // Begun anew.
+                // The log started anew.
                 Some(before) if pages < before => (self.left, self.next) = (0, CHECKPOINT_PAGES),
                 Some(_) => {}
             }
@@ -174,7 +172,7 @@ impl Checkpointer {
         if rest || far_behind || (to_empty && few_left) {
             let shared = Arc::clone(&self.shared);
             let checkpointing = &shared.checkpointing;
-            // Nothing is kept in it that a panic could have broken.
+            // It guards no data that a panic could have broken.
             let _waited = checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
             let begun = Instant::now();
             let done = match to_empty {
@@ -186,20 +184,20 @@ impl Checkpointer {
         } else if (due || to_empty)
             && let Some(wake) = &self.wake
         {
-            // One that is busy already, or has panicked, is not woken.
+            // A thread that is already busy, or has panicked, is not woken.
             let _ = wake.try_send(());
         }
     }
 }
 
 impl Checkpointer {
-    /// Step 5, once few pages are left to be copied. Whether the log is empty.
+    /// Step 5, once few pages are left to copy. Returns whether the log is empty.
     fn empty(&mut self, connection: &mut Connection) -> bool {
         let wait = |tries| {
             std::thread::sleep(Duration::from_millis(1));
             tries < READERS_TAKE
         };
-        // It fails for those only who are inside of SQLite, which nobody is.
+        // Fails only for calls from inside SQLite, which this is not.
         let waiting = connection.busy_handler(Some(wait));
         let emptied = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::TRUNCATE);
         let restored = connection.busy_handler(Some(wait_for_lock));
@@ -212,7 +210,7 @@ impl Checkpointer {
     }
 }
 
-/// Lets the thread come to an end before the file is closed.
+/// Waits for the thread to end before the file is closed.
 impl Drop for Checkpointer {
     fn drop(&mut self) {
         drop(self.wake.take());
@@ -252,8 +250,8 @@ fn checkpoint_most(own: &Connection, shared: &Shared) {
     shared.rest.store(true, Ordering::Relaxed);
 }
 
-/// Copies what is in the log and no reader needs where it is. Says how many pages of the log are copied, unless
-/// another process is at it, or the disk fails.
+/// Copies what is in the log and no reader needs where it is. Returns how many pages of the log are copied; `None` if
+/// another process is making a checkpoint, or the disk fails.
 fn checkpoint(connection: &Connection) -> Option<u32> {
     let copied = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE);
     copied
@@ -285,7 +283,7 @@ mod tests {
         (folder, path, connection, log)
     }
 
-    /// Commits some twenty pages.
+    /// Commits about twenty pages.
     fn commit(connection: &mut Connection, log: &mut Checkpointer) {
         let insert = "INSERT INTO page VALUES (zeroblob(80000))";
         connection.execute(insert, []).unwrap();
@@ -320,7 +318,7 @@ mod tests {
     #[test]
     fn a_log_that_no_thread_checkpoints_is_left_to_the_writer_in_the_end() {
         let (_folder, path, mut connection, mut log) = file();
-        // A thread that is at it for ever: only what the writer does itself counts.
+        // A thread that never finishes: only what the writer does itself counts.
         log.wake = None;
         let mut commits = 0;
         while log.before.is_none_or(|before| pages(&log) >= before) && commits < BLOCKING_PAGES {
@@ -390,7 +388,7 @@ mod tests {
         }
     }
 
-    /// A file with a log of that many pages, as a process leaves it that is killed, and a writer that has just opened it.
+    /// A file with a log of `length` pages, as a killed process leaves it, and a writer that has just opened it.
     fn killed(length: u32) -> (TempDir, PathBuf, Connection, Checkpointer) {
         let (folder, path, connection, log) = file();
         let killed = folder.path().join("killed.db");
@@ -415,7 +413,7 @@ mod tests {
     fn what_a_killed_process_left_of_the_log_is_no_work_of_the_writer() {
         let (_folder, path, mut connection, mut log) = killed(BLOCKING_PAGES + CHECKPOINT_PAGES);
         let copied = || path.metadata().unwrap().len() / 4096 > u64::from(CHECKPOINT_PAGES);
-        // A thread that does not get to it: only what the writer does itself counts.
+        // A thread that never starts: only what the writer does itself counts.
         let wake = log.wake.take();
         log.emptying().after(false);
         connection.execute_batch("BEGIN IMMEDIATE; COMMIT").unwrap();

@@ -3,22 +3,21 @@
 //! A commit waits for the disk, and that wait costs the same for one change as for a hundred. So
 //! changes that arrive while a commit is under way are committed together:
 //!
-//! 1. [`Writer::write`] puts a job into a bounded queue and waits. When the queue is full, or its turn would not come
+//! 1. [`Writer::write`] puts a job into a bounded queue and waits. When the queue is full, or the job's turn would not come
 //!    within a second (`forecast.rs`), it is `Unavailable` at once.
-//! 2. The thread takes the first job and whatever else is waiting, up to [`GROUP`]. Unless clients come one at a time,
-//!    it lets other threads go first as long as more come of it. Then it begins one transaction (`BEGIN IMMEDIATE`;
-//!    while another process holds the lock, it waits for it).
-//! 3. Each job runs in turn. One that is refused before it has changed anything leaves nothing to undo.
-//!    When one fails, or panics, after it has changed something, the transaction is rolled back and the
-//!    group runs once more, now each job in a savepoint of its own: that one is undone alone, without any effect on
-//!    the rest of the group. (A savepoint for every job took a sixth of the processor time of a create,
-//!    for what bugs alone bring about.)
+//! 2. The thread takes the first job and whatever else is waiting, up to [`GROUP`]. Unless clients come one at a time, it
+//!    yields to other threads as long as that brings more. Then it begins one transaction (`BEGIN IMMEDIATE`; while another
+//!    process holds the lock, it waits for it).
+//! 3. Each job runs in turn. One that is refused before it has changed anything leaves nothing to undo. When one fails, or
+//!    panics, after it has changed something, the transaction is rolled back and the group runs once more, now with each job
+//!    in a savepoint of its own: that job is undone alone, without any effect on the rest of the group. (A savepoint for
+//!    every job took a sixth of the processor time of a create, for something that only bugs bring about.)
 //! 4. The group commits. Only then is each job answered; when the commit fails, all get `Unavailable`.
 //! 5. A job whose caller has stopped waiting ([`WRITE_TIMEOUT`]) before its turn never runs.
 //! 6. Between two groups, the log is checkpointed if need be (`wal.rs`).
 //!
-//! A job sees what the jobs before it did, also those of its own group. That is sound because either
-//! all of them become durable, or none is answered with anything that it saw: not even a refusal.
+//! A job sees what the jobs before it did, including those of its own group. That is sound because either all of them become
+//! durable, or no job is answered with anything that it saw: not even a refusal.
 
 mod forecast;
 
@@ -42,7 +41,7 @@ use forecast::{Forecast, GROUP};
 /// Jobs that may wait. At a commit every few milliseconds, a queue this long is a second or two of work.
 const QUEUE: usize = 4096;
 
-/// How long a caller waits for the answer to a change, when its wait could not be foreseen.
+/// How long a caller waits for the answer to a change, if its wait could not be foreseen.
 pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The writing half of the store.
@@ -56,13 +55,13 @@ pub(super) struct Writer {
 
 /// A change that waits for its turn.
 trait Change: Send {
-    /// Whether nobody waits for the answer any more.
+    /// Whether the caller has stopped waiting for the answer.
     fn is_abandoned(&self) -> bool;
-    /// When it came into the queue.
+    /// When it entered the queue.
     fn came(&self) -> Instant;
-    /// Makes the change, keeps the answer, and says whether the change is to stay.
+    /// Makes the change, keeps the answer, and returns whether the change is to stay.
     fn run(&mut self, handle: &Handle) -> bool;
-    /// Sends the answer: the one kept, or why the group's transaction failed.
+    /// Sends the answer that was kept, or why the group's transaction failed.
     fn answer(self: Box<Self>, outcome: Result<(), Error>);
 }
 
@@ -90,8 +89,8 @@ where
 
     fn run(&mut self, handle: &Handle) -> bool {
         handle.begin();
-        // A script owns what it reads and alters none of it, and what it did in the database before a
-        // panic is rolled back: nothing broken is seen again.
+        // A script owns what it reads and alters none of it, and what it did in the database before a panic is rolled back:
+        // nothing broken is seen again.
         let result = catch_unwind(AssertUnwindSafe(|| (self.script)(handle)))
             .unwrap_or_else(|panic| Err(Error::internal(panic_text(panic.as_ref()))));
         self.result.insert(result).is_ok()
@@ -101,10 +100,10 @@ where
         let result = match (outcome, self.result) {
             (Ok(()), Some(result)) => result,
             (Ok(()), None) => Err(Error::internal("a change was acknowledged that never ran")),
-            // A bug is reported as one, whatever became of the group.
+            // A bug is reported as one, whatever the outcome of the group.
             (Err(_), Some(Err(bug @ Error::Internal(_)))) => Err(bug),
-            // Also for one that was refused: what it was refused for may be work of the jobs before it,
-            // such as a sku that was taken by a product which now does not exist.
+            // Also for a refused job: the reason may be work of the jobs before it, such as a sku taken by a product that
+            // now does not exist.
             (Err(error), _) => Err(error),
         };
         // A caller that stopped waiting does not need the answer.
@@ -113,7 +112,7 @@ where
 }
 
 impl Writer {
-    /// Starts the thread, which owns `connection` from now on, and the log of its file.
+    /// Starts the thread, which from now on owns `connection` and the log of its file.
     pub(super) fn start(
         connection: Connection,
         mut log: Checkpointer,
@@ -138,14 +137,14 @@ impl Writer {
         })
     }
 
-    /// Runs `script` in a transaction and answers once it is safe on disk.
+    /// Runs `script` in a transaction and returns once it is safe on disk.
     ///
-    /// `script` runs on the writer's thread, and twice when another of its group has to be undone: what counts
-    /// is the last run. An error from it undoes what it did.
+    /// `script` runs on the writer's thread, and twice if another job of its group has to be undone: the last run counts. An
+    /// error from it undoes what it did.
     ///
     /// # Errors
-    /// What `script` answers; [`Error::Unavailable`] when too many changes are waiting or they take too long, the lock or the
-    /// disk does not come free within [`WRITE_TIMEOUT`], or the commit fails.
+    /// The error of `script`; [`Error::Unavailable`] when too many changes are waiting or they take too long, the lock or
+    /// the disk does not come free within [`WRITE_TIMEOUT`], or the commit fails.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         script: impl Fn(&Handle) -> Result<T, Error> + Send + 'static,
@@ -184,7 +183,7 @@ impl Writer {
         }
     }
 
-    /// Changes that wait.
+    /// How many changes wait.
     pub(super) fn queued(&self) -> usize {
         self.forecast.queued()
     }
@@ -192,7 +191,7 @@ impl Writer {
 
 const STOPPED: &str = "the writer has stopped";
 
-/// Lets the group that is under way commit, and closes the file before this returns.
+/// Lets the group under way commit, and closes the file before this returns.
 impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.queue.take());
@@ -202,7 +201,7 @@ impl Drop for Writer {
     }
 }
 
-/// Steps 2 to 4, once, after a group of `before` changes. Says how many there were in this one; none when the queue is
+/// Steps 2 to 4, once, after a group of `before` changes. Returns how many there were in this one; `None` when the queue is
 /// closed and empty.
 fn commit_next(
     handle: &Handle,
@@ -243,10 +242,10 @@ fn commit_next(
     Some(changes)
 }
 
-/// Step 2: the group that begins with `first`, and follows one of `before` changes. Where cores are fewer than threads,
-/// the first job would be alone otherwise, and those that the async threads are about to send would have to wait for
-/// the next commit. A client that is alone is spared that: where another program wants the core too, to yield is to
-/// wait for its turn to end, and a create took 1.5 ms instead of 0.3.
+/// Step 2: the group that starts with `first`, and follows one of `before` changes. With fewer cores than threads, the first
+/// job would otherwise be alone, and those that the async threads are about to send would have to wait for the next commit.
+/// A client that is alone is spared that: if another program wants the core too, to yield is to wait for its turn to end,
+/// and a create took 1.5 ms instead of 0.3.
 fn gather(first: Job, jobs: &Receiver<Job>, before: usize) -> Vec<Job> {
     let mut group = Vec::with_capacity(GROUP);
     group.push(first);
@@ -261,7 +260,7 @@ fn gather(first: Job, jobs: &Receiver<Job>, before: usize) -> Vec<Job> {
     group
 }
 
-/// One transaction around the whole group; jobs that nobody waits for are taken out of it.
+/// Runs one transaction around the whole group; abandoned jobs are taken out of it.
 fn transaction(handle: &Handle, group: &mut Vec<Job>) -> Result<(), Error> {
     handle.execute("BEGIN IMMEDIATE", [])?;
     // Only now: the wait for the lock may have been long.
@@ -275,7 +274,7 @@ fn transaction(handle: &Handle, group: &mut Vec<Job>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Step 3 as it nearly always goes. Answers false when a job has to be undone alone.
+/// Step 3 as it nearly always goes. Returns false when a job has to be undone alone.
 fn run_together(handle: &Handle, group: &mut [Job]) -> Result<bool, Error> {
     for job in group {
         let before = handle.with(Connection::total_changes);
@@ -302,7 +301,7 @@ fn run_apart(handle: &Handle, group: &mut [Job]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A full disk, for one, makes SQLite roll back everything.
+/// Fails if SQLite has rolled everything back, as it does for a full disk, for one.
 fn require_transaction(handle: &Handle) -> Result<(), Error> {
     if handle.with(Connection::is_autocommit) {
         return Err(Error::unavailable("the database ended the transaction"));
@@ -310,7 +309,7 @@ fn require_transaction(handle: &Handle) -> Result<(), Error> {
     Ok(())
 }
 
-/// An error that many share. It says what its cause says.
+/// An error that many callers share. It prints its cause.
 #[derive(Clone, Debug)]
 struct Shared(Arc<Error>);
 
@@ -331,7 +330,7 @@ impl std::error::Error for Shared {
     }
 }
 
-/// What a panic said, for the log.
+/// The message of a panic, for the log.
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let said = panic.downcast_ref::<&str>().copied();
     let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

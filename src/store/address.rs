@@ -1,4 +1,4 @@
-//! Where everything is kept, as an operator writes it.
+//! The address of a store, as an operator writes it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::postgres;
 
-/// What to write, for those who wrote something else.
+/// How to write an address, for the errors.
 const FORMS: &str =
     "write sqlite:PATH, such as sqlite:invoicing.db, or postgres://USER@HOST/DATABASE";
 
@@ -15,7 +15,7 @@ const FORMS: &str =
 pub enum Address {
     /// An SQLite file, written `sqlite:PATH`.
     Sqlite(PathBuf),
-    /// A database of PostgreSQL, written `postgres://...`. (Boxed: it is much larger.)
+    /// A PostgreSQL database, written `postgres://...`. (Boxed: it is much larger.)
     Postgres(Box<postgres::Address>),
 }
 
@@ -45,7 +45,7 @@ impl FromStr for Address {
         if path.starts_with("//") {
             return Err("a path follows the colon directly; write sqlite:/srv/invoicing.db".into());
         }
-        // One of PostgreSQL, say, with a password, which would be the name of a file and stand in errors.
+        // A PostgreSQL URL, say, with a password, which would become a file name and appear in errors.
         if path.contains("://") {
             return Err(format!("there is a URL behind sqlite:; {FORMS}"));
         }

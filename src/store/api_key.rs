@@ -1,10 +1,10 @@
 //! API keys.
 //!
-//! A change on the word of a key finds it valid, and nobody revokes it until the commit. In PostgreSQL both take a lock
-//! that the database keeps for this alone: changes share it, a revocation has it for itself, and it ends with the
-//! transaction, after what was committed can be seen. A lock on the row would do the same, but each create would write to
-//! it, and a key in constant use would let nobody revoke it: those who share a row may overtake one who waits for it, and
-//! those who share a lock may not.
+//! A change made with a key checks that the key is valid, and the key cannot be revoked before the commit. In PostgreSQL
+//! both sides take an advisory lock: changes share it, a revocation takes it exclusively, and it is released with the
+//! transaction, after the commit is visible. A row lock would do the same, but each create would write to the row, and a key
+//! in constant use could never be revoked: new sharers of a row lock may overtake a waiting exclusive locker, and sharers of
+//! an advisory lock may not.
 
 use std::cmp::Reverse;
 use std::net::IpAddr;
@@ -31,7 +31,7 @@ table! {
     (last_used_from: Text)
 }
 
-/// The columns of a key that is shown.
+/// The columns of a [`ShownApiKey`].
 const SHOWN: &str = text!(row::COLUMNS, ", last_used_from");
 
 fn read_shown(row: &mut Columns<'_>) -> Result<ShownApiKey, ScriptError> {
@@ -41,7 +41,7 @@ fn read_shown(row: &mut Columns<'_>) -> Result<ShownApiKey, ScriptError> {
     })
 }
 
-/// Adds a key, of which nothing but the digest is kept.
+/// Adds a key, storing only its digest.
 pub fn insert<'a>(key: &'a ApiKey, digest: &'a Digest) -> impl Batch {
     sql!(row::INSERT).with(row::values(digest, key))
 }
@@ -58,12 +58,12 @@ pub fn list(team_id: TeamId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<Shown
     .all(read_shown)
 }
 
-/// How a key of the team `$1` is found that is not revoked and ends after the time behind this: by an index of its own
-/// (`api_key_unrevoked`), as a team may have any number of keys that have ended.
+/// The condition for an unrevoked key of the team `$1` that expires after the time that follows. It has an index of its own
+/// (`api_key_unrevoked`), as a team may have any number of expired keys.
 const UNREVOKED_AFTER: &str =
     "team_id = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ";
 
-/// A key as a page lists it, with the name of whoever made it, who is in the team.
+/// A key as a page lists it, with its creator's name if the creator is still in the team.
 const LISTED: &str = text!(
     "SELECT ",
     SHOWN,
@@ -78,15 +78,15 @@ fn read_listed(row: &mut Columns<'_>) -> Result<ListedApiKey, ScriptError> {
     })
 }
 
-/// At most `limit` keys of a team: those that are valid, then the others, each newest first.
+/// At most `limit` keys of a team: the valid ones first, then the others, each newest first.
 pub fn list_newest(
     team_id: TeamId,
     now: Timestamp,
     limit: u32,
 ) -> impl Batch<Out = Vec<ListedApiKey>> {
-    // There are at most some hundreds of them. They are sorted here, as PostgreSQL might look for them from the newest key on.
+    // There are at most a few hundred. They are sorted here, as PostgreSQL might scan from the newest key on.
     let valid = sql!(LISTED, UNREVOKED_AFTER, "$2");
-    // Few that are valid lie between these.
+    // Few valid keys lie between these.
     let ended = sql!(
         LISTED,
         "team_id = $1 AND (revoked_at IS NOT NULL OR coalesce(expires_at, 9223372036854775807) <= $2) \
@@ -114,7 +114,7 @@ pub fn list_all(part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ShownApiKey>> {
     .all(read_shown)
 }
 
-/// The keys that a user has made, in whatever teams, oldest first, at most so many.
+/// The keys that a user has made, in any team, oldest first.
 pub fn list_made_by(user_id: UserId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ApiKey>> {
     let after = part.after.unwrap_or(ApiKeyId(Uuid::nil()));
     sql!(
@@ -133,7 +133,7 @@ pub fn count_valid(team_id: TeamId, now: Timestamp) -> impl Batch<Out = Option<i
         .first(|row| Ok(row.take()?))
 }
 
-/// Whether there is a key that is valid.
+/// Whether any valid key exists.
 pub fn exists_valid(now: Timestamp) -> impl Batch<Out = bool> {
     sql!(
         "SELECT 1 FROM api_key WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) LIMIT 1"
@@ -142,21 +142,21 @@ pub fn exists_valid(now: Timestamp) -> impl Batch<Out = bool> {
     .exists()
 }
 
-/// The key of that id, whose ever it is.
+/// The key with that id, in any team.
 pub fn find_id(id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     sql!("SELECT ", row::COLUMNS, " FROM api_key WHERE id = $1")
         .with(values![id])
         .first(row::read)
 }
 
-/// The same, to be shown.
+/// As [`find_id`], to be shown.
 pub fn find_shown(id: ApiKeyId) -> impl Batch<Out = Option<ShownApiKey>> {
     sql!("SELECT ", SHOWN, " FROM api_key WHERE id = $1")
         .with(values![id])
         .first(read_shown)
 }
 
-/// The key that has this digest.
+/// The key with this digest.
 pub fn find(digest: &Digest) -> impl Batch<Out = Option<ApiKey>> {
     sql!(
         one: ["SELECT ", row::COLUMNS, " FROM api_key WHERE digest = $1"],
@@ -169,7 +169,7 @@ pub fn find(digest: &Digest) -> impl Batch<Out = Option<ApiKey>> {
     .first(row::read)
 }
 
-/// The key of that id, which nobody revokes before the end of the transaction.
+/// The key with that id, which cannot be revoked before the end of the transaction.
 pub fn hold(team_id: TeamId, id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     let share = lock!(
         one: ["SELECT pg_advisory_xact_lock_shared($1)"],
@@ -179,7 +179,7 @@ pub fn hold(team_id: TeamId, id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
         ],
     )
     .with(values![lock_of(id)]);
-    // A statement of its own: it has to see what was committed while the lock was waited for.
+    // A separate statement: it has to see what was committed while this waited for the lock.
     let find = sql!(
         one: ["SELECT ", row::COLUMNS, " FROM api_key WHERE team_id = $1 AND id = $2"],
         many(2): [
@@ -193,18 +193,18 @@ pub fn hold(team_id: TeamId, id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     (share, find).rule(|(_, key)| Ok(key))
 }
 
-/// The key of that id, whose ever it is, once nobody holds it; nobody else holds it until the end of the transaction.
+/// The key with that id, in any team. Waits until no transaction holds it, and lets none hold it before the end of this.
 pub fn lock(id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     let alone = lock!("SELECT pg_advisory_xact_lock($1)").with(values![lock_of(id)]);
     (alone, find_id(id)).rule(|(_, key)| Ok(key))
 }
 
-/// Marks a key as revoked. Nobody holds it: it is locked before.
+/// Marks a key as revoked. The key must be locked, so that no transaction holds it.
 pub fn revoke(id: ApiKeyId, now: Timestamp) -> impl Batch<Out = u64> {
     sql!("UPDATE api_key SET revoked_at = $2 WHERE id = $1").with(values![id, now])
 }
 
-/// Notes which key took the place of one that was rotated, and when that one ends. Nobody holds it: it is locked before.
+/// Records which key replaced a rotated one, and when that one expires. It must be locked, so that nothing holds it.
 pub fn replace(old: &ApiKey) -> impl Batch {
     sql!(
         "UPDATE api_key SET replaced_by = $3, expires_at = $4, revoked_at = $5 WHERE team_id = $1 AND id = $2"
@@ -218,12 +218,12 @@ pub fn replace(old: &ApiKey) -> impl Batch {
     ])
 }
 
-/// The number of a key's lock: what is random of its id. Two keys that share one would only wait for each other.
+/// The number of a key's lock: the random part of its id. Two keys that share a number would only wait for each other.
 fn lock_of(id: ApiKeyId) -> i64 {
     id.0.as_u64_pair().1.cast_signed()
 }
 
-/// The keys of a team that are neither revoked nor expired by that time, or those that a user has made.
+/// The keys of a team that are neither revoked nor expired at `expired_by`; with `created_by`, only that user's.
 pub fn list_unrevoked(
     team_id: TeamId,
     created_by: Option<UserId>,
@@ -238,7 +238,7 @@ pub fn list_unrevoked(
     .all(|row| Ok(row.take()?))
 }
 
-/// Deletes at most `limit` keys of a team; says how many.
+/// Deletes at most `limit` keys of a team; returns how many.
 pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM api_key WHERE team_id = $1 AND id IN ( \
@@ -247,11 +247,11 @@ pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     .with(values![team_id, limit])
 }
 
-/// Notes when keys were last used, and from which client address; a time before the one already noted changes nothing.
-/// Replicas note the uses of the same keys, so their rows are locked in the order of the ids.
+/// Records when keys were last used, and from which client address; a time before the recorded one changes nothing.
+/// Replicas record uses of the same keys, so the rows are locked in the order of their ids.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn record_uses(
     sql: Sql<'_>,
     uses: &[(ApiKeyId, Timestamp, Option<IpAddr>)],

@@ -1,4 +1,4 @@
-//! What was done by whom.
+//! Audit events: what was done, and by whom.
 
 use uuid::Uuid;
 
@@ -37,7 +37,7 @@ pub fn list(team_id: TeamId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<A
     .all(row::read)
 }
 
-/// The same, each with what people call whoever did it and what it was done to. A user who was deleted has no name.
+/// As [`list`], each with the names of its actor and subject. A deleted user has no name.
 pub fn list_named(
     team_id: TeamId,
     part: Part<AuditEventId>,
@@ -65,7 +65,7 @@ pub fn list_named(
     })
 }
 
-/// All events but sign-ins, which are shown to their user alone, newest first.
+/// All events except sign-ins, which are shown only to their user, newest first.
 pub fn list_all(part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
     let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
     sql!(
@@ -89,8 +89,8 @@ pub fn list_of(actor: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<
     .all(row::read)
 }
 
-/// What others have done to a user, newest first: by an index of its own (`audit_event_by_others`), as a user may have done
-/// any number of things to themselves.
+/// What others have done to a user, newest first. It has an index of its own (`audit_event_by_others`), as a user may have
+/// done any number of things to themselves.
 pub fn list_about(user_id: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
     let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
     sql!(
@@ -103,8 +103,8 @@ pub fn list_about(user_id: UserId, part: Part<AuditEventId>) -> impl Batch<Out =
     .all(row::read)
 }
 
-/// What a user has done of this kind since `time`, newest first. It is one of those that have an index of their own
-/// (`audit_event_shown`), as a user may have done any number of other things, and of those before that time none is read.
+/// A user's events of one kind since `time`, newest first. The kind must be one covered by an index of its own
+/// (`audit_event_shown`), as a user may have done any number of other things; no event before `time` is read.
 pub fn list_done(
     actor: UserId,
     action: Action,
@@ -127,7 +127,7 @@ pub fn list_done(
     .all(row::read)
 }
 
-/// The last of the `limit` events behind `after` of what a user has done, oldest first; none at the end.
+/// The last of the first `limit` events of a user behind `after`, oldest first; `None` at the end.
 pub fn find_last_of(
     actor: UserId,
     after: AuditEventId,
@@ -141,7 +141,7 @@ pub fn find_last_of(
     .first(|row| Ok(row.take()?))
 }
 
-/// Forgets from where and by which browser a user has done what they did, of the events behind `after` up to `last`.
+/// Erases the client address and browser from a user's events behind `after` up to `last`.
 pub fn forget_visitor(actor: UserId, after: AuditEventId, last: AuditEventId) -> impl Batch {
     sql!(
         "UPDATE audit_event SET client_address = NULL, user_agent = NULL \
@@ -150,7 +150,7 @@ pub fn forget_visitor(actor: UserId, after: AuditEventId, last: AuditEventId) ->
     .with(values![actor, after, last])
 }
 
-/// Deletes at most `limit` events of before `time`; says how many.
+/// Deletes at most `limit` events from before `time`; returns how many.
 pub fn delete_before(time: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM audit_event WHERE id IN ( \

@@ -25,7 +25,7 @@ pub fn insert(code: &AuthCode) -> impl Batch {
     sql!(row::INSERT).with(row::values(code))
 }
 
-/// A code on record, which nobody else exchanges until the end of the transaction.
+/// A stored code, locked so that it is not exchanged elsewhere before the end of the transaction.
 pub fn lock(digest: &Digest) -> impl Batch<Out = Option<KnownCode>> {
     sql!(
         "SELECT ",
@@ -43,12 +43,12 @@ pub fn lock(digest: &Digest) -> impl Batch<Out = Option<KnownCode>> {
     })
 }
 
-/// Marks a code as used, by the session that it began.
+/// Marks a code as used, by the session that it started.
 pub fn mark_used(digest: &Digest, session_id: SessionId) -> impl Batch {
     sql!("UPDATE auth_code SET session_id = $2 WHERE digest = $1").with(values![digest, session_id])
 }
 
-/// The codes of a user that are not used yet, at most so many.
+/// The codes of a user that are not used yet, at most `limit`.
 pub fn list_unused(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<AuthCode>> {
     sql!(
         "SELECT ",
@@ -59,7 +59,7 @@ pub fn list_unused(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<AuthCode
     .all(row::read)
 }
 
-/// Deletes at most `limit` codes of a user that nobody has used; says how many. A code that is being exchanged is waited for.
+/// Deletes at most `limit` unused codes of a user; returns how many. Waits for a code that is being exchanged.
 pub fn delete_unused_of_user(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM auth_code WHERE digest IN ( \
@@ -68,7 +68,7 @@ pub fn delete_unused_of_user(user_id: UserId, limit: u32) -> impl Batch<Out = u6
     .with(values![user_id, limit])
 }
 
-/// The same, of a client.
+/// As [`delete_unused_of_user`], for a client.
 pub fn delete_unused_of_client(id: &ClientId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM auth_code WHERE digest IN ( \
@@ -84,13 +84,12 @@ pub fn exist_of_client(id: &ClientId) -> impl Batch<Out = bool> {
         .exists()
 }
 
-/// Deletes the codes of a user that are not used yet; one that is being used is waited for. There are few: each is good for a
-/// minute.
+/// Deletes the unused codes of a user; waits for one that is being used. There are few: each is valid for a minute.
 pub fn delete_unused(user_id: UserId) -> impl Batch {
     sql!("DELETE FROM auth_code WHERE user_id = $1 AND session_id IS NULL").with(values![user_id])
 }
 
-/// Deletes at most `limit` codes that have expired unused; says how many.
+/// Deletes at most `limit` codes that have expired unused; returns how many.
 pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM auth_code WHERE digest IN ( \
@@ -100,10 +99,10 @@ pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     .with(values![now, limit])
 }
 
-/// Deletes at most `limit` codes of these sessions; says how many.
+/// Deletes at most `limit` codes of these sessions; returns how many.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn delete_of_sessions(
     sql: Sql<'_>,
     ids: &[SessionId],

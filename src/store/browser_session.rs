@@ -1,4 +1,4 @@
-//! Browsers in which somebody is signed in. A session that is over is deleted.
+//! Browser sessions. A session that is over is deleted.
 
 use uuid::Uuid;
 
@@ -22,20 +22,20 @@ table! {
     ()
 }
 
-/// A condition on the row of a session: its user is active, and has not ended all sessions since it began.
+/// A condition on the row of a session: its user is active, and has not ended all sessions since it started.
 const OF_ACTIVE: &str = "EXISTS (SELECT 1 FROM \"user\" WHERE \"user\".id = user_id AND removed_at IS NULL \
      AND deactivated_at IS NULL AND browser_generation = generation)";
 
-/// A condition on the row of a session: it is of the user `$1`, who has not ended all since it began.
+/// A condition on the row of a session: it is of the user `$1`, who has not ended all sessions since it started.
 const OF_USER: &str = "user_id = $1 AND \
      generation = (SELECT browser_generation FROM \"user\" WHERE \"user\".id = $1)";
 
-/// Adds a session, of whose cookie nothing but the digest is kept.
+/// Adds a session, storing only the digest of its cookie.
 pub fn insert<'a>(session: &'a BrowserSession, digest: &'a Digest, generation: i64) -> impl Batch {
     sql!(row::INSERT).with(row::values(digest, generation, session))
 }
 
-/// The session that has this digest, with its user.
+/// The session with this digest, with its user.
 pub fn find(digest: &Digest) -> impl Batch<Out = Option<InBrowser>> {
     sql!(
         "SELECT browser_session.id, user_id, user_agent, browser_session.created_at, signed_in_at, last_used_at, \
@@ -58,7 +58,7 @@ pub fn find(digest: &Digest) -> impl Batch<Out = Option<InBrowser>> {
     })
 }
 
-/// The session of that id, if its user is active.
+/// The session with that id, if its user is active.
 pub fn find_id(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
     sql!(
         "SELECT ",
@@ -70,7 +70,7 @@ pub fn find_id(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>>
     .first(row::read)
 }
 
-/// The session of that id, if its user is active, which nobody ends before the end of the transaction.
+/// The session with that id, if its user is active; it cannot be ended before the end of the transaction.
 pub fn hold(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
     sql!(
         one: ["SELECT ", row::COLUMNS, " FROM browser_session WHERE id = $1 AND ", OF_ACTIVE, " FOR SHARE"],
@@ -83,7 +83,7 @@ pub fn hold(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
     .first(row::read)
 }
 
-/// Gives a session another cookie, as its user, who is active, has proven again who they are. Says how many there were.
+/// Gives a session of an active user a new cookie, after the user proved their identity again. Returns how many there were.
 pub fn confirm(id: BrowserSessionId, digest: &Digest, now: Timestamp) -> impl Batch<Out = u64> {
     sql!(
         "UPDATE browser_session SET digest = $2, signed_in_at = $3 WHERE id = $1 AND ",
@@ -116,12 +116,12 @@ pub fn list(
     .all(row::read)
 }
 
-/// Ends a session of a user. Says how many there were.
+/// Ends a session of a user. Returns how many there were.
 pub fn delete(user_id: UserId, id: BrowserSessionId) -> impl Batch<Out = u64> {
     sql!("DELETE FROM browser_session WHERE id = $1 AND user_id = $2").with(values![id, user_id])
 }
 
-/// Ends at most `limit` sessions of a user, but not the one that is to stay, if one is. Says how many.
+/// Ends at most `limit` sessions of a user, except `stays`, if given. Returns how many.
 pub fn delete_some_others(
     user_id: UserId,
     stays: Option<BrowserSessionId>,
@@ -136,7 +136,7 @@ pub fn delete_some_others(
     .with(values![user_id, stays, limit])
 }
 
-/// Takes a session of the generation before into the one that its user has begun. Says how many there were.
+/// Moves a session from the previous generation to the one that its user has just started. Returns how many there were.
 pub fn keep(id: BrowserSessionId) -> impl Batch<Out = u64> {
     sql!(
         "UPDATE browser_session SET generation = generation + 1 WHERE id = $1 AND generation + 1 = \
@@ -145,7 +145,7 @@ pub fn keep(id: BrowserSessionId) -> impl Batch<Out = u64> {
     .with(values![id])
 }
 
-/// Deletes at most `limit` sessions that a user has ended by beginning another generation; says how many.
+/// Deletes at most `limit` sessions that a user has ended by starting a new generation; returns how many.
 pub fn delete_ended(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM browser_session WHERE id IN ( \
@@ -156,7 +156,7 @@ pub fn delete_ended(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
     .with(values![user_id, limit])
 }
 
-/// Ends at most `limit` sessions of a user. Says how many.
+/// Ends at most `limit` sessions of a user. Returns how many.
 pub fn delete_some(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM browser_session WHERE id IN ( \
@@ -165,7 +165,7 @@ pub fn delete_some(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
     .with(values![user_id, limit])
 }
 
-/// Deletes at most `limit` sessions that are over; says how many.
+/// Deletes at most `limit` sessions that are over; returns how many.
 pub fn delete_over(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM browser_session WHERE id IN ( \
@@ -174,10 +174,10 @@ pub fn delete_over(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     .with(values![now.before(IDLE), limit])
 }
 
-/// Notes when sessions were last used; a time before the one already noted changes nothing.
+/// Records when sessions were last used; a time before the recorded one changes nothing.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn record_uses(
     sql: Sql<'_>,
     uses: &[(BrowserSessionId, Timestamp)],

@@ -1,4 +1,4 @@
-//! Emails that users want to have.
+//! Pending email changes.
 
 use super::Batch;
 use crate::domain::email_change::EmailChange;
@@ -15,7 +15,7 @@ table! {
     ()
 }
 
-/// Keeps the email that a user wants to have, in the place of the one before.
+/// Records the email that a user wants to have, replacing an earlier one.
 pub fn replace(change: &EmailChange) -> impl Batch {
     sql!(
         row::INSERT,
@@ -25,7 +25,7 @@ pub fn replace(change: &EmailChange) -> impl Batch {
     .with(row::values(change))
 }
 
-/// What a user's link of that digest leads to, if it is good.
+/// The change that a user's link with that digest confirms, if it has not expired.
 pub fn find(
     user_id: UserId,
     digest: &Digest,
@@ -40,7 +40,7 @@ pub fn find(
     .first(row::read)
 }
 
-/// The email that a user wants to have, if the link is good.
+/// The email that a user wants to have, if its link has not expired.
 pub fn find_pending(user_id: UserId, now: Timestamp) -> impl Batch<Out = Option<EmailChange>> {
     sql!(
         "SELECT ",
@@ -51,7 +51,7 @@ pub fn find_pending(user_id: UserId, now: Timestamp) -> impl Batch<Out = Option<
     .first(row::read)
 }
 
-/// Spends a user's link of that digest; what it led to comes back, if it was good.
+/// Spends a user's link with that digest. Returns the change that it confirms, if it had not expired.
 pub fn spend(
     user_id: UserId,
     digest: &Digest,
@@ -65,12 +65,12 @@ pub fn spend(
     .first(row::read)
 }
 
-/// Deletes what a user wants to have.
+/// Deletes a user's pending change.
 pub fn delete(user_id: UserId) -> impl Batch {
     sql!("DELETE FROM email_change WHERE user_id = $1").with(values![user_id])
 }
 
-/// Deletes at most `limit` that have expired; says how many.
+/// Deletes at most `limit` expired changes; returns how many.
 pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM email_change WHERE user_id IN ( \

@@ -1,4 +1,4 @@
-//! Which engine runs a script, and how.
+//! The store on either engine, and how each runs a script.
 
 use std::future::pending;
 use std::ops::ControlFlow;
@@ -32,30 +32,30 @@ pub enum Store {
     Postgres(Postgres),
 }
 
-/// What the store counts, and how it is now; each engine has numbers of its own.
+/// The store's counters and gauges; each engine has its own.
 #[derive(Debug)]
 pub enum Numbers<'a> {
-    /// Of SQLite.
+    /// SQLite's.
     Sqlite(sqlite::Numbers<'a>),
-    /// Of PostgreSQL.
+    /// PostgreSQL's.
     Postgres(postgres::Numbers<'a>),
 }
 
-/// What a database says of itself, as far as the service has to know before it works on it.
+/// What a database reports about itself, as far as the service has to know before it works on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     /// Whether it has all migrations that this binary knows.
     pub(crate) schema_is_current: bool,
-    /// Whether it takes changes, as far as it knows.
+    /// Whether it accepts changes, as far as it knows.
     pub(crate) takes_changes: bool,
 }
 
 impl Store {
-    /// Runs a script that changes something for `holder`, in one transaction, and answers once it is committed. The script
-    /// runs again when the database wants it to, so it has no effect but those on the database.
+    /// Runs a script that changes something for `holder`, in one transaction, and returns once it is committed. The script
+    /// runs again if the database requires it, so it must have no effect outside the database.
     ///
     /// # Errors
-    /// What `script` answers; [`Error::Unavailable`] when it was not acknowledged in time.
+    /// The script's own; [`Error::Unavailable`] when the commit was not acknowledged in time.
     pub async fn write<T: Send + 'static>(
         &self,
         holder: impl Into<Holder>,
@@ -74,11 +74,11 @@ impl Store {
         answer
     }
 
-    /// As [`write`](Store::write), for a small change that others may share the transaction of: none that has one of
-    /// `subjects` in common with it.
+    /// As [`write`](Store::write), for a small change that may share its transaction with others, but with none that has one
+    /// of its `subjects`.
     ///
     /// # Errors
-    /// As of [`write`](Store::write).
+    /// As for [`write`](Store::write).
     pub async fn write_in_group<T: Send + 'static>(
         &self,
         holder: impl Into<Holder>,
@@ -98,8 +98,8 @@ impl Store {
         answer
     }
 
-    /// How many parts of long answers are made at once. SQLite reads on the thread that asks, so one; PostgreSQL is waited for
-    /// some of the time.
+    /// How many parts of long answers are produced at once. SQLite reads on the calling thread, so one; with PostgreSQL some
+    /// of the time is spent waiting.
     pub fn parts_at_once(&self) -> usize {
         match self {
             Store::Sqlite(_) => 1,
@@ -107,7 +107,7 @@ impl Store {
         }
     }
 
-    /// What a script takes, in the trace of the request that it is for.
+    /// The span of a script in the trace of its request.
     fn span(&self, name: &'static str) -> Option<trace::Child> {
         let mut span = trace::child(name, SpanKind::Client)?;
         let system = match self {
@@ -118,7 +118,7 @@ impl Store {
         Some(span)
     }
 
-    /// What is counted, for those who watch the service.
+    /// The store's metrics.
     pub(crate) fn numbers(&self) -> Numbers<'_> {
         match self {
             Store::Sqlite(sqlite) => Numbers::Sqlite(sqlite.numbers()),
@@ -126,8 +126,8 @@ impl Store {
         }
     }
 
-    /// Waits until it was found that something may stand between this process and PostgreSQL, so that statements are not
-    /// prepared. Why comes back.
+    /// Waits until something is found that may stand between this process and PostgreSQL, so that statements are not
+    /// prepared. Returns the reason.
     pub(crate) async fn unprepared(&self) -> &'static str {
         match self {
             Store::Sqlite(_) => pending().await,
@@ -135,7 +135,7 @@ impl Store {
         }
     }
 
-    /// Which version the schema had when this was opened; 0 for a new database.
+    /// The version of the schema when this was opened; 0 for a new database.
     pub(crate) fn found_version(&self) -> i64 {
         match self {
             Store::Sqlite(sqlite) => sqlite.found_version(),
@@ -143,10 +143,10 @@ impl Store {
         }
     }
 
-    /// What the database says of itself.
+    /// What the database reports about itself.
     ///
     /// # Errors
-    /// As [`read`](Store::read).
+    /// As for [`read`](Store::read).
     pub(crate) async fn state(&self) -> Result<State, Error> {
         match self {
             Store::Sqlite(sqlite) => Ok(State {
@@ -163,7 +163,8 @@ impl Store {
         }
     }
 
-    /// Whether the disk takes a change: on SQLite, which makes one, of one page. PostgreSQL has said what it knows.
+    /// Whether the disk accepts a change. SQLite tries one, of one page; for PostgreSQL, [`state`](Store::state) has
+    /// reported what it knows.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when it could not be tried in time.
@@ -174,10 +175,10 @@ impl Store {
         }
     }
 
-    /// Has the files of SQLite forget the sealed pairs whose grace does not run `now`, once their rows have.
+    /// Makes SQLite's files forget the sealed pairs whose grace is not running at `now`, once their rows have.
     ///
     /// # Errors
-    /// As [`write`](Store::write).
+    /// As for [`write`](Store::write).
     pub(crate) async fn forget_pairs(&self, now: Timestamp) -> Result<(), Error> {
         match self {
             Store::Sqlite(sqlite) => sqlite.forget_pairs(now).await,
@@ -185,10 +186,10 @@ impl Store {
         }
     }
 
-    /// Runs a script that only reads, for `holder`. Each of its statements sees what was committed before it began.
+    /// Runs a script that only reads, for `holder`. Each statement sees what was committed before that statement started.
     ///
     /// # Errors
-    /// What `script` answers; [`Error::Unavailable`] when there is no answer in time.
+    /// The script's own; [`Error::Unavailable`] when there is no answer in time.
     pub async fn read<T>(
         &self,
         holder: impl Into<Holder>,
@@ -210,10 +211,10 @@ impl Store {
         answer
     }
 
-    /// As [`read`](Store::read), for a query that finds at most `rows` rows, and is asked together with those of others.
+    /// As [`read`](Store::read), for a query that finds at most `rows` rows and may be batched with those of other callers.
     ///
     /// # Errors
-    /// As of [`read`](Store::read).
+    /// As for [`read`](Store::read).
     pub async fn look_up<B: Batch>(
         &self,
         holder: impl Into<Holder>,
@@ -229,11 +230,11 @@ impl Store {
         .await
     }
 
-    /// As [`look_up`](Store::look_up), for the row of a credential. Those of strangers, who may bring any number of them that
-    /// nobody has, are looked up one by one within their share of the connections.
+    /// As [`look_up`](Store::look_up), for the row of a credential. Lookups for strangers, who may bring any number of
+    /// invalid credentials, run one by one within the strangers' share of the connections.
     ///
     /// # Errors
-    /// As of [`read`](Store::read).
+    /// As for [`read`](Store::read).
     pub async fn look_up_credential<B: Batch>(
         &self,
         holder: Holder,
@@ -282,7 +283,7 @@ impl From<Postgres> for Store {
     }
 }
 
-/// Ends the span of a script. It has failed where the database is to blame for its error: a refusal is an answer like any.
+/// Ends the span of a script. Only errors of the database count as failures: a refusal is an answer like any other.
 fn tell(span: Option<trace::Child>, error: Option<&Error>) {
     let Some(mut span) = span else {
         return;
@@ -294,7 +295,7 @@ fn tell(span: Option<trace::Child>, error: Option<&Error>) {
     }
 }
 
-/// What a change answers on SQLite, whose writer makes groups of all of them.
+/// Runs a change on SQLite, whose writer groups all changes.
 async fn on_sqlite<T: Send + 'static>(
     sqlite: &Sqlite,
     script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
@@ -303,7 +304,7 @@ async fn on_sqlite<T: Send + 'static>(
     sqlite.write(script).await
 }
 
-/// What a change answers on PostgreSQL: in a group, or alone where that is undone.
+/// Runs a change on PostgreSQL: in a group, or alone if the group is rolled back.
 async fn in_group<T>(
     postgres: &Postgres,
     holder: Holder,
@@ -335,7 +336,7 @@ async fn in_group<T>(
     answer
 }
 
-/// What a lookup answers on PostgreSQL: together with others, or alone where it has to be or that failed.
+/// Runs a lookup on PostgreSQL: batched with others, or alone if it has to be or if the batch failed.
 async fn looked_up<B: Batch>(
     postgres: &Postgres,
     mut together: Option<&Lookups>,
@@ -366,7 +367,7 @@ async fn looked_up<B: Batch>(
     received.map_err(ScriptError::into_error)
 }
 
-/// What a script answers on PostgreSQL.
+/// Runs a script on PostgreSQL.
 async fn on_postgres<T>(
     postgres: &Postgres,
     access: Access,
@@ -376,7 +377,7 @@ async fn on_postgres<T>(
     alone(postgres, postgres.attempts(), access, holder, script).await
 }
 
-/// The same, however often it has to be run.
+/// Runs a script on PostgreSQL in a transaction of its own, as many times as it has to be run.
 async fn alone<T>(
     postgres: &Postgres,
     mut attempts: Attempts,
@@ -396,7 +397,7 @@ async fn alone<T>(
     }
 }
 
-/// What a script answers on SQLite. There its statements are done as soon as they are asked for, so it never waits.
+/// Runs a script on SQLite, where statements complete as soon as they are called, so it never waits.
 fn run_to_its_end<T>(script: impl Future<Output = Result<T, ScriptError>>) -> Result<T, Error> {
     match pin!(script).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer.map_err(ScriptError::into_error),

@@ -1,14 +1,14 @@
 //! Idempotency records.
 //!
-//! In SQLite records are appended to a table that has no other order, and found by a hash of team, mode and key: that is
-//! two places to write to for each, one of them always the same. Rowids grow in the order of time, so what has expired is
-//! found at the beginning. Where the clock was ahead, the records of that time are put behind all others when they are found
-//! there ([`delete_expired`]). Where it was ahead for less than an hour, or a copy wrote the records in the order of their
-//! keys, some are deleted later, when those before them have expired too.
+//! SQLite appends records to a table that has no other order, and finds them by a hash of team, mode and key: each record is
+//! written in two places, one of them always the same. Rowids grow with time, so expired records are found at the start. If
+//! the clock was ahead, the records of that time are moved behind all others when they are found there ([`delete_expired`]).
+//! If it was ahead by less than an hour, or a copy wrote the records in the order of their keys, some are deleted later,
+//! once those before them have expired too.
 //!
-//! In PostgreSQL two requests under one key may both find no record, whichever replicas they came to. Each writes its record
-//! before its change ([`keep`]): the second waits there until the first has committed or failed. Then it begins anew, and
-//! finds the record, or keeps its own.
+//! In PostgreSQL two requests with one key may both find no record, on any replicas. Each writes its record before its
+//! change ([`keep`]): the second waits there until the first has committed or failed. Then it starts again, and finds the
+//! record, or keeps its own.
 
 use super::{Batch, Sql};
 use crate::domain::catalog::Catalog;
@@ -18,16 +18,16 @@ use crate::domain::time::Timestamp;
 use crate::sql::{ScriptError, sql, table, values};
 
 table! {
-    /// The rows of records. SQLite has a column more, `key_hash`, which follows from these.
+    /// The rows of records. SQLite has an additional column, `key_hash`, which is derived from these.
     pub(super) mod row = "idempotency", key [team_id, mode, key];
     (team_id: Uuid, mode: Text, key: Text, request: Bytes, answer: Text, created_at: Integer)
     ()
 }
 
-/// The record of the key of a request.
+/// The record of a request's key.
 pub fn find(catalog: Catalog, request: &IdempotentRequest) -> impl Batch<Out = Option<Record>> {
     sql!(
-        // A hash may be shared, however unlikely: the key itself decides.
+        // Two keys may share a hash, however unlikely: the key itself decides.
         sqlite: [
             "SELECT request, answer, created_at FROM idempotency \
              WHERE key_hash = hash_key($1, $2, $3) AND team_id = $1 AND mode = $2 AND key = $3"
@@ -53,8 +53,8 @@ pub fn find(catalog: Catalog, request: &IdempotentRequest) -> impl Batch<Out = O
     })
 }
 
-/// Keeps the answer to a request in place of the record that was found, which has expired, if there was one. Where there is
-/// another by now, the script begins anew.
+/// Keeps the answer to a request, replacing the expired record that was found, if any. If another record has been written
+/// meanwhile, the script starts again.
 pub fn keep<'a>(
     catalog: Catalog,
     request: &'a IdempotentRequest,
@@ -97,11 +97,11 @@ pub fn keep<'a>(
     })
 }
 
-/// Sees to at most `limit` records, and says to how many: those that have expired `now` are deleted, and those that lie
+/// Handles at most `limit` records, and returns how many: those that have expired at `now` are deleted, and those dated
 /// ahead by more than [`AHEAD`] are dated `now`.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn delete_expired(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<u32, ScriptError> {
     let (expired, ahead) = (now.before(LIFETIME), now.after(AHEAD));
     let seen_to = match sql {
@@ -111,7 +111,7 @@ pub async fn delete_expired(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<
     Ok(u32::try_from(seen_to).unwrap_or(limit))
 }
 
-/// Looks at the `limit` oldest records of SQLite. Those of the future are put behind all others.
+/// Handles the `limit` oldest records of SQLite. Those dated in the future are moved behind all others.
 async fn delete_oldest(
     sql: Sql<'_>,
     now: Timestamp,
@@ -153,7 +153,7 @@ async fn delete_oldest(
     Ok(deleted + put_behind)
 }
 
-/// Deletes expired records of PostgreSQL, but none that a transaction has locked.
+/// Deletes expired records from PostgreSQL, skipping those that a transaction has locked.
 async fn delete_some(
     sql: Sql<'_>,
     now: Timestamp,
@@ -183,12 +183,12 @@ async fn delete_some(
     Ok(deleted + dated)
 }
 
-/// Deletes the records of a team among the `limit` records behind `after`, a place that the step before has answered; answers
-/// the next, and none at the end. SQLite has its records in the order of time alone, so that each step looks at those of all
+/// Deletes the records of a team among the `limit` records behind `after`, a position that the previous step returned;
+/// returns the next one, or `None` at the end. SQLite orders its records only by time, so each step looks at those of all
 /// teams.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn delete_of_team(
     sql: Sql<'_>,
     team_id: TeamId,

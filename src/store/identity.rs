@@ -13,12 +13,12 @@ table! {
     ()
 }
 
-/// Adds an identity, unless a user has it. Says how many were added.
+/// Adds an identity, unless a user already has it. Returns how many were added.
 pub fn insert(identity: &Identity) -> impl Batch<Out = u64> {
     sql!(row::INSERT, " ON CONFLICT (issuer, subject) DO NOTHING").with(row::values(identity))
 }
 
-/// The identity of that issuer and subject.
+/// The identity with that issuer and subject.
 pub fn find<'a>(issuer: &'a str, subject: &'a str) -> impl Batch<Out = Option<Identity>> {
     sql!(
         "SELECT ",
@@ -40,7 +40,7 @@ pub fn list(user_id: UserId) -> impl Batch<Out = Vec<Identity>> {
     .all(row::read)
 }
 
-/// Deletes an identity of a user. Says how many there were.
+/// Deletes an identity of a user. Returns how many there were.
 pub fn delete(user_id: UserId, id: IdentityId) -> impl Batch<Out = u64> {
     sql!("DELETE FROM identity WHERE id = $1 AND user_id = $2").with(values![id, user_id])
 }

@@ -1,4 +1,4 @@
-//! A database as it is found, for those who ask how it is: it is opened, and neither made nor brought up to date.
+//! Inspects a database as it is, for diagnostics: opens it, but neither creates nor migrates it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::sqlite;
 pub(crate) use crate::postgres::Server;
 pub(crate) use crate::sqlite::Content;
 
-/// A database that is there.
+/// An existing database.
 pub(crate) enum Inspection {
     /// One SQLite file.
     Sqlite(sqlite::Inspection),
@@ -23,7 +23,7 @@ pub(crate) enum Inspection {
 /// Looks at the database at `address`.
 ///
 /// # Errors
-/// [`OpenError`]: it is not there, does not answer, is not ours, or newer than this binary.
+/// [`OpenError`]: the database does not exist, does not answer, is not ours, or is newer than this binary.
 pub(crate) async fn open(address: &Address) -> Result<Inspection, OpenError> {
     Ok(match address {
         Address::Sqlite(path) => Inspection::Sqlite(sqlite::Inspection::open(path)?),
@@ -34,10 +34,10 @@ pub(crate) async fn open(address: &Address) -> Result<Inspection, OpenError> {
     })
 }
 
-/// Looks through a file of SQLite for damage, for so long.
+/// Checks an SQLite file for damage, for at most `time`.
 ///
 /// # Errors
-/// [`OpenError`], as above.
+/// [`OpenError`], as for [`open`].
 pub(crate) fn quick_check(path: &Path, time: Duration) -> Result<Content, OpenError> {
     Ok(sqlite::Inspection::open(path)?.quick_check(time))
 }
@@ -51,10 +51,10 @@ impl Inspection {
         }
     }
 
-    /// Begins a change, and takes it back.
+    /// Starts a change and rolls it back.
     ///
     /// # Errors
-    /// Why it cannot be begun.
+    /// Why it cannot be started.
     pub(crate) async fn takes_changes(self) -> Result<(), Cause> {
         match self {
             // It may wait for the lock.
@@ -65,7 +65,7 @@ impl Inspection {
         }
     }
 
-    /// What the server says of itself, if there is one.
+    /// What the server reports about itself, if there is one.
     pub(crate) fn server(&self) -> Option<&Server> {
         match self {
             Inspection::Sqlite(_) => None,

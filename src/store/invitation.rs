@@ -17,13 +17,13 @@ table! {
     ()
 }
 
-/// Adds an invitation, of whose secret nothing but the digest is kept.
+/// Adds an invitation, storing only the digest of its secret.
 pub fn insert<'a>(invitation: &'a Invitation, digest: &'a Digest) -> impl Batch {
     sql!(row::INSERT).with(row::values(digest, invitation))
 }
 
-/// The invitations of a team, good or not, oldest first, with what their makers are now: nothing, if
-/// they are deactivated.
+/// The invitations of a team, valid or not, oldest first, with their inviters' current roles: none for an inviter who is
+/// deactivated.
 pub fn list(team_id: TeamId) -> impl Batch<Out = Vec<ListedInvitation>> {
     sql!(
         "SELECT invitation.id, invitation.team_id, invitation.email, invitation.role, invited_by, \
@@ -43,7 +43,7 @@ pub fn list(team_id: TeamId) -> impl Batch<Out = Vec<ListedInvitation>> {
     })
 }
 
-/// The invitation of that digest, unless it has expired.
+/// The invitation with that digest, unless it has expired.
 pub fn find(digest: &Digest, now: Timestamp) -> impl Batch<Out = Option<Invitation>> {
     sql!(
         "SELECT ",
@@ -54,7 +54,7 @@ pub fn find(digest: &Digest, now: Timestamp) -> impl Batch<Out = Option<Invitati
     .first(row::read)
 }
 
-/// The invitation of that id to a team.
+/// The team's invitation with that id.
 pub fn find_id(team_id: TeamId, id: InvitationId) -> impl Batch<Out = Option<Invitation>> {
     sql!(
         "SELECT ",
@@ -65,7 +65,7 @@ pub fn find_id(team_id: TeamId, id: InvitationId) -> impl Batch<Out = Option<Inv
     .first(row::read)
 }
 
-/// The invitation of an email to a team, whatever the case of its letters.
+/// The invitation of an email to a team, ignoring case.
 pub fn find_email(team_id: TeamId, email: &str) -> impl Batch<Out = Option<Invitation>> {
     sql!(
         sqlite: [
@@ -83,7 +83,7 @@ pub fn find_email(team_id: TeamId, email: &str) -> impl Batch<Out = Option<Invit
     .first(row::read)
 }
 
-/// The invitations of an email to all teams, whatever the case of its letters, at most so many.
+/// The invitations of an email to all teams, ignoring case, at most `limit`.
 pub fn list_of(email: &str, limit: u32) -> impl Batch<Out = Vec<Invitation>> {
     sql!(
         sqlite: [
@@ -101,7 +101,7 @@ pub fn list_of(email: &str, limit: u32) -> impl Batch<Out = Vec<Invitation>> {
     .all(row::read)
 }
 
-/// How many invitations to a team there are, those that have expired lately among them.
+/// How many invitations to a team there are, recently expired ones included.
 pub fn count(team_id: TeamId) -> impl Batch<Out = Option<i64>> {
     sql!("SELECT count(*) FROM invitation WHERE team_id = $1")
         .with(values![team_id])
@@ -119,7 +119,7 @@ pub fn list_made_by(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Vec<In
     .all(row::read)
 }
 
-/// Deletes an invitation. Says how many there were.
+/// Deletes an invitation. Returns how many there were.
 pub fn delete(team_id: TeamId, id: InvitationId) -> impl Batch<Out = u64> {
     sql!("DELETE FROM invitation WHERE team_id = $1 AND id = $2").with(values![team_id, id])
 }
@@ -129,7 +129,7 @@ pub fn delete_all(team_id: TeamId) -> impl Batch {
     sql!("DELETE FROM invitation WHERE team_id = $1").with(values![team_id])
 }
 
-/// Deletes the invitations of an email to all teams, whatever the case of its letters.
+/// Deletes the invitations of an email to all teams, ignoring case.
 pub fn delete_all_of(email: &str) -> impl Batch {
     sql!(
         sqlite: ["DELETE FROM invitation WHERE lower(email) = lower($1)"],
@@ -138,7 +138,7 @@ pub fn delete_all_of(email: &str) -> impl Batch {
     .with(values![email])
 }
 
-/// Deletes the invitations of an email to the teams that a user is in, whatever the case of its letters.
+/// Deletes the invitations of an email to the teams that a user is in, ignoring case.
 pub fn delete_of_member(user_id: UserId, email: &str) -> impl Batch {
     sql!(
         sqlite: [
@@ -153,7 +153,7 @@ pub fn delete_of_member(user_id: UserId, email: &str) -> impl Batch {
     .with(values![user_id, email])
 }
 
-/// Deletes at most `limit` invitations that have expired; says how many.
+/// Deletes at most `limit` invitations that have expired; returns how many.
 pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM invitation WHERE (team_id, id) IN ( \

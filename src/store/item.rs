@@ -1,5 +1,5 @@
-//! Files and folders. Whoever deletes one locks it first, and so does whoever makes a link to it; whoever puts a file into a
-//! folder holds the folder.
+//! Files and folders. Deleting an item locks it first, and so does making a link to it; putting a file into a folder holds
+//! the folder.
 
 use uuid::Uuid;
 
@@ -44,15 +44,15 @@ pub fn exists(team_id: TeamId, id: ItemId) -> impl Batch<Out = bool> {
     select.with(values![team_id, id.uuid()]).exists()
 }
 
-/// Whether the team has the folder, which nobody [locks](lock) before the end of the transaction.
+/// Whether the team has the folder; no other transaction [locks](lock) it before the end of this one.
 pub fn hold_folder(team_id: TeamId, id: FolderId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM folder WHERE team_id = $1 AND id = $2 FOR KEY SHARE")
         .with(values![team_id, id])
         .exists()
 }
 
-/// The team that has the item, if there is one. Until the end of the transaction, others who ask the same wait: of the
-/// changes that count the item's links, one comes after the other.
+/// The team that has the item, if it exists. Other callers wait until the end of the transaction, so that changes that count
+/// the item's links run one after the other.
 pub fn lock(id: ItemId) -> impl Batch<Out = Option<TeamId>> {
     let select = match id {
         ItemId::File(_) => sql!("SELECT team_id FROM file WHERE id = $1 FOR UPDATE"),
@@ -70,7 +70,7 @@ pub fn set_name<'a>(team_id: TeamId, id: ItemId, name: &'a str) -> impl Batch + 
     update.with(values![team_id, id.uuid(), name])
 }
 
-/// Deletes an item of a team; a folder in which there is no file.
+/// Deletes an item of a team; a folder must contain no files.
 pub fn delete(team_id: TeamId, id: ItemId) -> impl Batch {
     let delete = match id {
         ItemId::File(_) => sql!("DELETE FROM file WHERE team_id = $1 AND id = $2"),
@@ -79,7 +79,7 @@ pub fn delete(team_id: TeamId, id: ItemId) -> impl Batch {
     delete.with(values![team_id, id.uuid()])
 }
 
-/// The first files in a folder of a team, at most `limit`, which nobody else changes until the end of the transaction.
+/// The first files in a folder of a team, at most `limit`, locked until the end of the transaction.
 pub fn lock_files(
     team_id: TeamId,
     folder_id: FolderId,
@@ -104,7 +104,7 @@ pub fn list_folders(team_id: TeamId, part: Part<FolderId>) -> impl Batch<Out = V
     .all(folder_row::read)
 }
 
-/// The folder of that id, whose ever it is.
+/// The folder with that id, in any team.
 pub fn find_folder(id: FolderId) -> impl Batch<Out = Option<Folder>> {
     sql!("SELECT ", folder_row::COLUMNS, " FROM folder WHERE id = $1")
         .with(values![id])
@@ -123,14 +123,14 @@ pub fn list_files(team_id: TeamId, part: Part<FileId>) -> impl Batch<Out = Vec<F
     .all(file_row::read)
 }
 
-/// The file of that id, whose ever it is.
+/// The file with that id, in any team.
 pub fn find_file(id: FileId) -> impl Batch<Out = Option<File>> {
     sql!("SELECT ", file_row::COLUMNS, " FROM file WHERE id = $1")
         .with(values![id])
         .first(file_row::read)
 }
 
-/// Deletes at most `limit` files of a team; says how many.
+/// Deletes at most `limit` files of a team; returns how many.
 pub fn delete_some_files(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM file WHERE team_id = $1 AND id IN ( \
@@ -139,7 +139,7 @@ pub fn delete_some_files(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     .with(values![team_id, limit])
 }
 
-/// Deletes at most `limit` folders, in which no files are, of a team; says how many.
+/// Deletes at most `limit` folders of a team, which must contain no files; returns how many.
 pub fn delete_some_folders(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM folder WHERE team_id = $1 AND id IN ( \

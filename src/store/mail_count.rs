@@ -1,4 +1,4 @@
-//! How many letters there were, which replicas count together.
+//! Counts of letters sent, shared by all replicas.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ table! {
     ()
 }
 
-/// Counts one more letter `now`, of those of the time `within` which letters are counted; says how many there are. Nobody else
-/// counts for the same until the end of the transaction. A count that began later than `within` from now is one of a clock that
-/// was wrong, which is to keep no letter back.
+/// Counts one more letter at `now`; returns how many there are in the current period, which lasts `within`. Locks the count
+/// until the end of the transaction. A count that started more than `within` in the future comes from a wrong clock, and
+/// must not hold back a letter.
 pub fn one_more(
     subject: impl Into<Uuid>,
     occasion: Occasion,
@@ -44,11 +44,11 @@ pub fn one_more(
         now.after(within)
     ])
     .first(|row| Ok(row.take()?))
-    // An insertion answers with its row.
+    // An insertion returns its row.
     .rule(|count: Option<i64>| Ok(count.unwrap_or(i64::MAX)))
 }
 
-/// How many letters of which kind a user had, since when; there are as many as occasions at most.
+/// How many letters of each kind a user had, and since when; at most one entry per occasion.
 pub fn list(user_id: UserId) -> impl Batch<Out = Vec<(Occasion, i64, Timestamp)>> {
     sql!("SELECT occasion, count, begun_at FROM mail_count WHERE subject = $1 ORDER BY occasion")
         .with(values![user_id])
@@ -60,7 +60,7 @@ pub fn delete_all(subject: impl Into<Uuid>) -> impl Batch {
     sql!("DELETE FROM mail_count WHERE subject = $1").with(values![subject.into()])
 }
 
-/// Deletes at most `limit` counts that began before `time`; says how many.
+/// Deletes at most `limit` counts that began before `time`; returns how many.
 pub fn delete_before(time: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM mail_count WHERE (subject, occasion) IN ( \

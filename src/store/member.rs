@@ -19,7 +19,7 @@ table! {
     ()
 }
 
-/// Adds a member, unless the user is one. Says how many were added.
+/// Adds a member, unless the user already is one. Returns how many were added.
 pub fn insert(member: &Member) -> impl Batch<Out = u64> {
     sql!(row::INSERT, " ON CONFLICT (team_id, user_id) DO NOTHING").with(row::values(member))
 }
@@ -30,14 +30,14 @@ pub fn set_role(team_id: TeamId, user_id: UserId, role: Role) -> impl Batch {
         .with(values![team_id, user_id, role])
 }
 
-/// Whether there are others in a team.
+/// Whether the team has members other than this user.
 pub fn has_others(team_id: TeamId, user_id: UserId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM member WHERE team_id = $1 AND user_id <> $2 LIMIT 1")
         .with(values![team_id, user_id])
         .exists()
 }
 
-/// Whether one of them is an owner who is active.
+/// Whether the team has an active owner other than this user.
 pub fn has_another_owner(team_id: TeamId, user_id: UserId) -> impl Batch<Out = bool> {
     sql!(
         "SELECT 1 FROM member JOIN \"user\" ON \"user\".id = user_id \
@@ -47,7 +47,7 @@ pub fn has_another_owner(team_id: TeamId, user_id: UserId) -> impl Batch<Out = b
     .exists()
 }
 
-/// The teams in which a user is an owner, and nobody else is one who is active, as they were made.
+/// The teams in which a user is an owner and there is no other active owner, oldest first.
 pub fn teams_of_last_owner(user_id: UserId) -> impl Batch<Out = Vec<Team>> {
     sql!(
         "SELECT team.id, team.name, team.created_at FROM member JOIN team ON team.id = team_id \
@@ -61,8 +61,8 @@ pub fn teams_of_last_owner(user_id: UserId) -> impl Batch<Out = Vec<Team>> {
     .all(super::team::row::read)
 }
 
-/// Lets nobody change who is in the teams of a user, and as what, before the end of the transaction, as
-/// [`team::lock`](super::team::lock) does of one. In PostgreSQL alone.
+/// Prevents changes to the members of a user's teams, and to their roles, before the end of the transaction, as
+/// [`team::lock`](super::team::lock) does for one team. PostgreSQL only.
 pub fn lock_teams(user_id: UserId) -> impl Batch {
     lock!(
         "SELECT 1 FROM team WHERE id IN (SELECT team_id FROM member WHERE user_id = $1) ORDER BY id \
@@ -71,8 +71,8 @@ pub fn lock_teams(user_id: UserId) -> impl Batch {
     .with(values![user_id])
 }
 
-/// Lets nobody begin anything by the roles of a user before the end of the transaction; whoever has begun is waited for.
-/// In PostgreSQL alone.
+/// Prevents new work under the roles of a user before the end of the transaction, and waits for work already started.
+/// PostgreSQL only.
 pub fn lock_roles(user_id: UserId) -> impl Batch {
     lock!("SELECT 1 FROM member WHERE user_id = $1 ORDER BY team_id FOR UPDATE")
         .with(values![user_id])
@@ -86,29 +86,29 @@ pub fn insert_owner_of_all(user_id: UserId, now: Timestamp) -> impl Batch {
     .with(values![user_id, now])
 }
 
-/// Takes a user out of a team. Says how many were.
+/// Removes a user from a team. Returns how many were removed.
 pub fn delete(team_id: TeamId, user_id: UserId) -> impl Batch<Out = u64> {
     sql!("DELETE FROM member WHERE team_id = $1 AND user_id = $2").with(values![team_id, user_id])
 }
 
-/// Takes everybody out of a team.
+/// Removes all members of a team.
 pub fn delete_all_of_team(team_id: TeamId) -> impl Batch {
     sql!("DELETE FROM member WHERE team_id = $1").with(values![team_id])
 }
 
-/// Takes a user out of all teams.
+/// Removes a user from all teams.
 pub fn delete_all(user_id: UserId) -> impl Batch {
     sql!("DELETE FROM member WHERE user_id = $1").with(values![user_id])
 }
 
-/// What a user is in a team, if anything.
+/// The role of a user in a team, if any.
 pub fn role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> {
     sql!("SELECT role FROM member WHERE team_id = $1 AND user_id = $2")
         .with(values![team_id, user_id])
         .first(|row| Ok(row.take()?))
 }
 
-/// The same; nobody removes the member before the end of the transaction.
+/// As [`role`]; the member is not removed before the end of the transaction.
 pub fn hold_role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> {
     sql!(
         one: ["SELECT role FROM member WHERE team_id = $1 AND user_id = $2 FOR SHARE"],
@@ -140,7 +140,7 @@ fn read_listed(row: &mut Columns<'_>) -> Result<ListedMember, ScriptError> {
     })
 }
 
-/// The members of a team, in the order in which the users were made.
+/// The members of a team, in the order in which the users were created.
 pub fn list(team_id: TeamId, part: Part<UserId>) -> impl Batch<Out = Vec<ListedMember>> {
     let after = part.after.unwrap_or(UserId(Uuid::nil()));
     sql!(
@@ -151,7 +151,7 @@ pub fn list(team_id: TeamId, part: Part<UserId>) -> impl Batch<Out = Vec<ListedM
     .all(read_listed)
 }
 
-/// The same of one user: the teams that the user is in, as they were made.
+/// The memberships of one user, oldest team first.
 pub fn list_teams(user_id: UserId, part: Part<TeamId>) -> impl Batch<Out = Vec<ListedMember>> {
     let after = part.after.unwrap_or(TeamId(Uuid::nil()));
     sql!(

@@ -1,20 +1,19 @@
-//! What the service keeps, and the statements that read and write it: one file a noun, written once for both engines.
+//! What the service keeps, and the statements that read and write it: one file per noun, written once for both engines.
 //!
 //! [`Store`] is one of two engines, SQLite ([`crate::sqlite`]) or PostgreSQL ([`crate::postgres`]), which [`open()`] chooses
 //! by address; the tests in `tests/store/` run against both. A script of [`crate::app`] gets [`Sql`], its handle on the
-//! database, and runs the calls of the noun files by it: `sql.run(team::list())`, or several that travel together:
+//! database, and uses it to run the calls of the noun files: `sql.run(team::list())`, or several that travel together:
 //! `sql.run((item::lock(id), user::hold(user_id)))`. What every store promises:
 //!
-//! 1. A script that changes something is one transaction: all of it or nothing. It answers after the change is safe on
-//!    disk.
-//! 2. Decisions that depend on stored state are made in the script. Those that need a lock in PostgreSQL take it with what
-//!    they read (`lock`, `hold`); in SQLite there is only one writer. No state moves between decision and change.
-//! 3. A failure is a domain [`Error`](crate::domain::Error). A uniqueness rule that was violated has its own variant; a store that is busy or
-//!    unreachable is `Unavailable`; anything else is `Internal`. `Unavailable` from a change means "not acknowledged": it
-//!    may have happened.
-//! 4. Whoever a script is run for is named ([`Holder`](crate::domain::holder::Holder)): where scripts wait for each other, as for a connection of
-//!    PostgreSQL, each holder has its share, and nobody can take all.
-//! 5. The store reads no clock and makes no ids: both come in, so that tests decide them.
+//! 1. A script that changes something is one transaction: all of it or nothing. It returns once the change is safe on disk.
+//! 2. Decisions that depend on stored state are made in the script. Those that need a lock in PostgreSQL take it with their
+//!    reads (`lock`, `hold`); in SQLite there is only one writer. State does not change between decision and change.
+//! 3. A failure is a domain [`Error`](crate::domain::Error). A violated uniqueness rule has its own variant; a store that is
+//!    busy or unreachable is `Unavailable`; anything else is `Internal`. `Unavailable` from a change means "not
+//!    acknowledged": it may have happened.
+//! 4. Each script names the [`Holder`](crate::domain::holder::Holder) that it runs for: where scripts wait for each other,
+//!    as for a PostgreSQL connection, each holder has its share, and none can take all.
+//! 5. The store reads no clock and makes no ids: both are passed in, so that tests control them.
 
 mod address;
 pub mod api_key;

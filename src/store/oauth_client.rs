@@ -1,5 +1,5 @@
-//! OAuth clients, and the redirect URIs that each may use. One that is deleted is as good as gone; its row goes last, when
-//! nothing refers to it any more.
+//! OAuth clients, and the redirect URIs that each may use. A deleted client counts as gone at once; its row is deleted last,
+//! when nothing refers to it any more.
 
 use super::Batch;
 use crate::domain::list::Part;
@@ -22,7 +22,7 @@ table! {
     ()
 }
 
-/// Adds a client, without its redirect URIs, unless there is one of that id. Says how many were added.
+/// Adds a client, without its redirect URIs, unless one with that id exists. Returns how many were added.
 pub fn insert(client: &OauthClient) -> impl Batch<Out = u64> {
     sql!(row::INSERT, " ON CONFLICT (id) DO NOTHING").with(values![
         &client.id,
@@ -36,21 +36,21 @@ pub fn insert_redirect_uri<'a>(id: &'a ClientId, uri: &'a str) -> impl Batch {
     sql!(redirect_uri_row::INSERT).with(values![id, uri])
 }
 
-/// Whether there is such a client.
+/// Whether the client exists.
 pub fn exists(id: &ClientId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM oauth_client WHERE id = $1 AND deleted_at IS NULL")
         .with(values![id])
         .exists()
 }
 
-/// The same; nobody [locks](lock) it before the end of the transaction.
+/// As [`exists`]; no other transaction [locks](lock) it before the end of this one.
 pub fn hold(id: &ClientId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM oauth_client WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE")
         .with(values![id])
         .exists()
 }
 
-/// Waits until nobody holds the client, and lets nobody hold it before the end of the transaction.
+/// Waits until no other transaction holds the client, and lets none hold it before the end of this one.
 pub fn lock(id: &ClientId) -> impl Batch {
     lock!("SELECT 1 FROM oauth_client WHERE id = $1 FOR UPDATE").with(values![id])
 }
@@ -76,21 +76,21 @@ pub fn list<'a>(part: &'a Part<ClientId>) -> impl Batch<Out = Vec<OauthClient>> 
     .all(read)
 }
 
-/// The client of that id, without its redirect URIs.
+/// The client with that id, without its redirect URIs.
 pub fn find(id: &ClientId) -> impl Batch<Out = Option<OauthClient>> {
     sql!("SELECT id, name, created_at FROM oauth_client WHERE id = $1 AND deleted_at IS NULL")
         .with(values![id])
         .first(read)
 }
 
-/// The same, also of one that is deleted and whose row is still there.
+/// As [`find`], including a deleted client whose row still exists.
 pub fn find_row(id: &ClientId) -> impl Batch<Out = Option<OauthClient>> {
     sql!("SELECT id, name, created_at FROM oauth_client WHERE id = $1")
         .with(values![id])
         .first(read)
 }
 
-/// The clients that were deleted by `first` or, by a clock that was ahead, after `last`, and whose rows are still there.
+/// The clients that were deleted by `first` or, by a clock that was ahead, after `last`, and whose rows still exist.
 pub fn list_deleted(first: Timestamp, last: Timestamp) -> impl Batch<Out = Vec<ClientId>> {
     sql!("SELECT id FROM oauth_client WHERE deleted_at <= $1 OR deleted_at > $2")
         .with(values![first, last])
@@ -102,13 +102,13 @@ pub fn set_name<'a>(id: &'a ClientId, name: &'a str) -> impl Batch {
     sql!("UPDATE oauth_client SET name = $2 WHERE id = $1").with(values![id, name])
 }
 
-/// Marks a client as deleted; says how many were not before.
+/// Marks a client as deleted; returns how many were not deleted before.
 pub fn mark_deleted(id: &ClientId, now: Timestamp) -> impl Batch<Out = u64> {
     sql!("UPDATE oauth_client SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL")
         .with(values![id, now])
 }
 
-/// Deletes the row of a client to which nothing belongs but its redirect URIs, and these.
+/// Deletes the row of a client, and its redirect URIs. Nothing else may belong to it.
 pub fn delete(id: &ClientId) -> impl Batch {
     (
         sql!("DELETE FROM oauth_redirect_uri WHERE client_id = $1").with(values![id]),
@@ -116,7 +116,7 @@ pub fn delete(id: &ClientId) -> impl Batch {
     )
 }
 
-/// Takes a redirect URI from a client.
+/// Removes a redirect URI from a client.
 pub fn delete_redirect_uri<'a>(id: &'a ClientId, uri: &'a str) -> impl Batch {
     sql!("DELETE FROM oauth_redirect_uri WHERE client_id = $1 AND redirect_uri = $2")
         .with(values![id, uri])

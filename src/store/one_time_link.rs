@@ -1,4 +1,4 @@
-//! Links that are good once.
+//! One-time links.
 
 use super::Batch;
 use crate::domain::id::UserId;
@@ -15,7 +15,7 @@ table! {
     ()
 }
 
-/// Keeps a link, in the place of the one of its purpose and user.
+/// Adds a link, replacing the user's previous one for the same purpose.
 pub fn replace(link: &OneTimeLink) -> impl Batch {
     sql!(
         sqlite: [
@@ -32,7 +32,7 @@ pub fn replace(link: &OneTimeLink) -> impl Batch {
     .with(row::values(link))
 }
 
-/// The link of that digest and purpose, if it is good.
+/// The link with that digest and purpose, if it has not expired.
 pub fn find(
     digest: &Digest,
     purpose: Purpose,
@@ -47,7 +47,7 @@ pub fn find(
     .first(row::read)
 }
 
-/// Spends the link of that digest and purpose; what it was comes back, if it was good.
+/// Spends the link with that digest and purpose. Returns it, if it had not expired.
 pub fn spend(
     digest: &Digest,
     purpose: Purpose,
@@ -61,7 +61,7 @@ pub fn spend(
     .first(row::read)
 }
 
-/// The links of a user, one of each purpose at most.
+/// The links of a user, at most one per purpose.
 pub fn list(user_id: UserId) -> impl Batch<Out = Vec<OneTimeLink>> {
     sql!(
         "SELECT ",
@@ -77,7 +77,7 @@ pub fn delete_all(user_id: UserId) -> impl Batch {
     sql!("DELETE FROM one_time_link WHERE user_id = $1").with(values![user_id])
 }
 
-/// Deletes at most `limit` links that have expired; says how many.
+/// Deletes at most `limit` links that have expired; returns how many.
 pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM one_time_link WHERE digest IN ( \

@@ -1,4 +1,4 @@
-//! The one place where an address becomes a store.
+//! Opens the store at an address: the only place that does.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::sqlite::{self, Sqlite};
 /// Why a store could not be opened; the text is for the person who starts the program.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file of SQLite could not be opened.
+    /// The SQLite file could not be opened.
     #[error(transparent)]
     Sqlite(#[from] sqlite::OpenError),
-    /// The database of PostgreSQL could not be opened.
+    /// The PostgreSQL database could not be opened.
     #[error(transparent)]
     Postgres(#[from] Box<postgres::OpenError>),
 }
@@ -31,7 +31,7 @@ pub async fn open(address: &Address) -> Result<Arc<Store>, OpenError> {
     }))
 }
 
-/// The same of a store that is there: no file is made where there is none, and no table in an empty database.
+/// As [`open`], for a store that already exists: creates no file, and no table in an empty database.
 ///
 /// # Errors
 /// [`OpenError`].

@@ -1,4 +1,4 @@
-//! Passkeys, and the challenges that were answered by them.
+//! Passkeys, and the challenges that have been spent with them.
 
 use super::Batch;
 use crate::domain::id::{PasskeyId, UserId};
@@ -20,13 +20,13 @@ table! {
 }
 
 table! {
-    /// The rows of challenges that are spent.
+    /// The rows of spent challenges.
     pub(super) mod spent_row = "spent_challenge", key [digest];
     (digest: Bytes, expires_at: Integer)
     ()
 }
 
-/// Adds a passkey, unless there is one that its authenticator calls the same. Says how many were added.
+/// Adds a passkey, unless its credential id is already taken. Returns how many were added.
 pub fn insert(passkey: &Passkey) -> impl Batch<Out = u64> {
     sql!(row::INSERT, " ON CONFLICT (credential_id) DO NOTHING").with(row::values(passkey))
 }
@@ -42,7 +42,7 @@ pub fn list(user_id: UserId) -> impl Batch<Out = Vec<Passkey>> {
     .all(row::read)
 }
 
-/// The passkey that its authenticator calls this.
+/// The passkey with that credential id.
 pub fn find_credential(credential_id: &[u8]) -> impl Batch<Out = Option<Passkey>> {
     sql!(
         "SELECT ",
@@ -53,14 +53,14 @@ pub fn find_credential(credential_id: &[u8]) -> impl Batch<Out = Option<Passkey>
     .first(row::read)
 }
 
-/// How many passkeys there are that are not good at this host.
+/// How many passkeys are bound to another host than this.
 pub fn count_elsewhere(rp_id: &str) -> impl Batch<Out = Option<i64>> {
     sql!("SELECT count(*) FROM passkey WHERE rp_id <> $1")
         .with(values![rp_id])
         .first(|row| Ok(row.take()?))
 }
 
-/// Notes that a passkey was used, if nobody has used it since it had this `state`. Says how many there were.
+/// Records the use of a passkey, if it has not been used since it had this `state`. Returns how many rows matched.
 pub fn use_once<'a>(
     id: PasskeyId,
     state: &'a Vec<u8>,
@@ -71,7 +71,7 @@ pub fn use_once<'a>(
         .with(values![id, state, next, now])
 }
 
-/// Deletes a passkey of a user. Says how many there were.
+/// Deletes a passkey of a user. Returns how many there were.
 pub fn delete(user_id: UserId, id: PasskeyId) -> impl Batch<Out = u64> {
     sql!("DELETE FROM passkey WHERE id = $1 AND user_id = $2").with(values![id, user_id])
 }
@@ -81,13 +81,13 @@ pub fn delete_all(user_id: UserId) -> impl Batch {
     sql!("DELETE FROM passkey WHERE user_id = $1").with(values![user_id])
 }
 
-/// Spends a challenge. Says how many were: none, if it was spent before.
+/// Spends a challenge. Returns how many were spent: 0 if it was spent before.
 pub fn spend(digest: &Digest, expires_at: Timestamp) -> impl Batch<Out = u64> {
     sql!(spent_row::INSERT, " ON CONFLICT (digest) DO NOTHING").with(values![digest, expires_at])
 }
 
-/// Forgets at most `limit` spent challenges that expired as long ago as one is good, so that none is good still by a clock that
-/// is behind; says how many.
+/// Forgets at most `limit` spent challenges that expired at least one challenge lifetime ago, so that none is still valid by
+/// a clock that is behind; returns how many.
 pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM spent_challenge WHERE digest IN ( \

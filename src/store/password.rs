@@ -1,4 +1,4 @@
-//! Passwords, as hashes, and how many wrong ones there were.
+//! Password hashes, and counts of wrong passwords.
 
 use super::Batch;
 use crate::domain::id::UserId;
@@ -21,7 +21,7 @@ table! {
     ()
 }
 
-/// Sets the password of a user, who may have had another.
+/// Sets the password of a user, replacing any earlier one.
 pub fn set(user_id: UserId, hash: &Secret, now: Timestamp) -> impl Batch {
     sql!(
         row::INSERT,
@@ -37,14 +37,14 @@ pub fn find(user_id: UserId) -> impl Batch<Out = Option<Secret>> {
         .first(|row| Ok(row.take()?))
 }
 
-/// When the password of a user was set, if there is one.
+/// When the password of a user was set, if they have one.
 pub fn find_changed_at(user_id: UserId) -> impl Batch<Out = Option<Timestamp>> {
     sql!("SELECT changed_at FROM password WHERE user_id = $1")
         .with(values![user_id])
         .first(|row| Ok(row.take()?))
 }
 
-/// The password of the user who has the email, whatever the case of its letters.
+/// The password of the user who has the email, ignoring case.
 pub fn find_email(email: &str) -> impl Batch<Out = Option<Secret>> {
     sql!(
         sqlite: [
@@ -59,7 +59,7 @@ pub fn find_email(email: &str) -> impl Batch<Out = Option<Secret>> {
     .first(|row| Ok(row.take()?))
 }
 
-/// The same; nobody changes it before the end of the transaction.
+/// As [`find`]; it cannot be changed before the end of the transaction.
 pub fn hold(user_id: UserId) -> impl Batch<Out = Option<Secret>> {
     sql!("SELECT hash FROM password WHERE user_id = $1 FOR SHARE")
         .with(values![user_id])
@@ -71,8 +71,8 @@ pub fn delete(user_id: UserId) -> impl Batch {
     sql!("DELETE FROM password WHERE user_id = $1").with(values![user_id])
 }
 
-/// How many wrong passwords there were for an account from a source, which nobody else counts until the end of the
-/// transaction. Where there is no count yet, one of zero is made, so that there is something to lock.
+/// How many wrong passwords there were for an account from a source. Locks the count until the end of the transaction. If
+/// there is no count yet, one of zero is made, so that there is something to lock.
 pub fn lock_wrong<'a>(
     account: &'a Digest,
     source: &'a Source,
@@ -96,7 +96,7 @@ pub fn lock_wrong<'a>(
     .rule(move |counted| Ok(counted.unwrap_or(none)))
 }
 
-/// Keeps a count.
+/// Writes a count.
 pub fn set_wrong<'a>(
     account: &'a Digest,
     source: &'a Source,
@@ -106,7 +106,7 @@ pub fn set_wrong<'a>(
         .with(values![account, &source.0, wrong.count, wrong.begun_at])
 }
 
-/// The counts of an account, whatever the source: there are few.
+/// The counts of an account, for all sources: there are few.
 pub fn list_wrong(account: &Digest) -> impl Batch<Out = Vec<WrongPasswords>> {
     sql!(
         "SELECT count, begun_at FROM wrong_password WHERE account = $1 ORDER BY begun_at LIMIT 1000"
@@ -131,7 +131,7 @@ pub fn forget_all_wrong(account: &Digest) -> impl Batch {
     sql!("DELETE FROM wrong_password WHERE account = $1").with(values![account])
 }
 
-/// Takes one off the count of all sources, if the attempt is in it.
+/// Subtracts one from the count of all sources, if the attempt was counted.
 pub fn was_right(account: &Digest, counted: bool) -> impl Batch {
     sql!(
         "UPDATE wrong_password SET count = count - 1 WHERE account = $1 AND source = $2 AND count > 0 AND $3"
@@ -139,7 +139,7 @@ pub fn was_right(account: &Digest, counted: bool) -> impl Batch {
     .with(values![account, Source::ALL.0.as_bytes(), counted])
 }
 
-/// Deletes at most `limit` counts that began before `time`; says how many.
+/// Deletes at most `limit` counts that began before `time`; returns how many.
 pub fn delete_wrong_before(time: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM wrong_password WHERE (account, source) IN ( \

@@ -1,10 +1,10 @@
-//! Products. No call sees or touches anything outside of the catalog that it is given.
+//! Products. No call reads or changes anything outside the catalog that it is given.
 //!
-//! In SQLite the table is in the order of team, mode, status and id, so that a list by status is one range of it. All
-//! products of a catalog are two ranges, which SQLite merges. In PostgreSQL who changes a product locks its row, reads it,
-//! and only then decides. A walk through the pages shows what was committed before it began, exactly once, whatever other
-//! replicas create meanwhile: an id never changes, each page is read from the one server that takes writes, and a product
-//! that becomes visible behind the cursor did not exist when the walk began.
+//! In SQLite the table is ordered by team, mode, status and id, so that a list by status is one range of it. All products of
+//! a catalog are two ranges, which SQLite merges. In PostgreSQL a change locks the product's row, reads it, and only then
+//! decides. A walk through the pages shows what was committed before it started, exactly once, whatever other replicas
+//! create meanwhile: an id never changes, each page is read from the one server that takes writes, and a product that
+//! becomes visible behind the cursor did not exist when the walk started.
 
 use super::{Batch, Sql};
 use crate::domain::Error;
@@ -28,7 +28,7 @@ table! {
 /// All columns of a product.
 const SELECT: &str = text!("SELECT ", row::COLUMNS, " FROM product ");
 
-/// SQLite: a product by its id. It is active, as a rule: only otherwise is the second half executed.
+/// SQLite: a product by its id. It is usually active; only otherwise is the second half executed.
 const ONE: &str = text!(
     SELECT,
     "WHERE team_id = $1 AND mode = $2 AND status = 'active' AND id = $3 UNION ALL ",
@@ -36,13 +36,13 @@ const ONE: &str = text!(
     "WHERE team_id = $1 AND mode = $2 AND status = 'archived' AND id = $3"
 );
 
-/// The products of a catalog in one status, newest first, behind one of them.
+/// The products of a catalog with one status, newest first, after a given id.
 const OF_STATUS: &str = text!(
     SELECT,
     "WHERE team_id = $1 AND mode = $2 AND status = $3 AND id < $4 ORDER BY id DESC LIMIT $5"
 );
 
-/// SQLite: all products of a catalog, newest first, behind one of them.
+/// SQLite: all products of a catalog, newest first, after a given id.
 const ALL: &str = text!(
     SELECT,
     "WHERE team_id = $1 AND mode = $2 AND status = 'active' AND id < $3 UNION ALL ",
@@ -50,11 +50,11 @@ const ALL: &str = text!(
     "WHERE team_id = $1 AND mode = $2 AND status = 'archived' AND id < $3 ORDER BY id DESC LIMIT $4"
 );
 
-/// PostgreSQL: an insertion that is refused, and not failed, for the sake of those that share its transaction.
+/// PostgreSQL: makes an insertion a refusal, not an error, for the sake of those that share its transaction.
 const UNLESS_TAKEN: &str =
     " ON CONFLICT (team_id, mode, sku) WHERE status = 'active' AND sku IS NOT NULL DO NOTHING";
 
-/// Adds a product. [`Error::DuplicateSku`] when another active one has its sku.
+/// Adds a product. Fails with [`Error::DuplicateSku`] when another active one has its sku.
 pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
     sql!(
         sqlite: [row::INSERT],
@@ -68,7 +68,7 @@ pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
     })
 }
 
-/// Writes what may change of a product whose status stays. Errors as of [`insert`].
+/// Writes the fields of a product that may change while its status stays. Fails as [`insert`] does.
 pub fn update(catalog: Catalog, product: &Product) -> impl Batch {
     sql!(
         one: [row::UPDATE],
@@ -77,10 +77,10 @@ pub fn update(catalog: Catalog, product: &Product) -> impl Batch {
     .with(row::values(catalog.team_id, catalog.mode, product))
 }
 
-/// Adds products: in PostgreSQL many rows are one round trip, of lists of values. Errors as of [`insert`].
+/// Adds products: PostgreSQL takes many rows in one round trip, as lists of values. Fails as [`insert`] does.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn insert_all(
     sql: Sql<'_>,
     catalog: Catalog,
@@ -101,10 +101,10 @@ pub async fn insert_all(
     .await
 }
 
-/// Writes what may change of products whose status stays, as [`insert_all`]. Errors as of [`insert`].
+/// Writes the changes of products whose status stays, in bulk like [`insert_all`]. Fails as [`insert`] does.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn update_all(
     sql: Sql<'_>,
     catalog: Catalog,
@@ -138,7 +138,7 @@ async fn write_all(
     Ok(())
 }
 
-/// Writes that a product is archived.
+/// Marks a product as archived.
 pub fn archive(catalog: Catalog, product: &Product) -> impl Batch {
     sql!(
         one: [
@@ -162,7 +162,7 @@ pub fn archive(catalog: Catalog, product: &Product) -> impl Batch {
     ])
 }
 
-/// The product of that id.
+/// The product with that id.
 pub fn find<'a>(
     catalog: Catalog,
     id: ProductId,
@@ -180,12 +180,12 @@ pub fn find<'a>(
     .first(row::read)
 }
 
-/// The same, which nobody else changes until the end of the transaction.
+/// As [`find`], locked until the end of the transaction.
 pub fn lock(catalog: Catalog, id: ProductId) -> impl Batch<Out = Option<Product>> {
     sql!(
         sqlite: [ONE],
         postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id = $3 FOR UPDATE"],
-        // In one order, so that nobody waits for whom waits for them.
+        // In one order, to avoid deadlocks.
         many(3): [
             "SELECT ", row::COLUMNS, ", of_team, in_mode, asked_id FROM (SELECT * \
                  FROM unnest($1::uuid[], $2::text[], $3::uuid[]) AS asked (of_team, in_mode, asked_id) \
@@ -198,14 +198,14 @@ pub fn lock(catalog: Catalog, id: ProductId) -> impl Batch<Out = Option<Product>
     .first(row::read)
 }
 
-/// The `limit` newest products of a status whose ids come before `after`, newest first.
+/// The `limit` newest products with a status whose ids come before `after`, newest first.
 pub fn list(
     catalog: Catalog,
     status: StatusFilter,
     after: Option<ProductId>,
     limit: u32,
 ) -> impl Batch<Out = Vec<Product>> {
-    // Every id comes before the greatest UUID, which no UUIDv7 is.
+    // Every id comes before the maximum UUID, which is no UUIDv7.
     let after = after.unwrap_or(ProductId(uuid::Uuid::max()));
     let Catalog { team_id, mode } = catalog;
     let of_status = status.status().map(|status| {
@@ -240,7 +240,7 @@ pub fn list(
     (of_status, all).rule(|(of_status, all)| Ok(of_status.or(all).unwrap_or_default()))
 }
 
-/// Deletes at most `limit` products of a team; says how many.
+/// Deletes at most `limit` products of a team; returns how many.
 pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM product WHERE team_id = $1 AND (mode, status, id) IN ( \

@@ -1,7 +1,7 @@
-//! Imports of products: what they ask the catalog for, many rows at once, and the plans that are kept.
+//! Imports of products: the catalog lookups they need, many rows at once, and the plans that are kept.
 //!
-//! In PostgreSQL a statement takes lists: an import of ten thousand rows is not as many round trips. In SQLite there
-//! are none, and a statement a row costs some microseconds.
+//! A PostgreSQL statement takes lists, so an import of ten thousand rows does not take as many round trips. SQLite has no
+//! round trips, and a statement per row costs some microseconds.
 
 use uuid::Uuid;
 
@@ -36,21 +36,21 @@ const OF_SKUS: &str = text!(
     " FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND sku"
 );
 
-/// Others who ask the same wait until the end of the transaction: of two imports into a catalog, one comes after the
-/// other. Each locks many rows, and they would wait for each other in a circle.
+/// Makes other callers wait until the end of the transaction, so that imports into one catalog run one after the other. Each
+/// locks many rows, and two at once could deadlock.
 pub fn hold(catalog: Catalog) -> impl Batch {
-    // What is random of the team's id. Catalogs that share a number only wait for each other.
+    // The random part of the team's id. Catalogs that share a number only wait for each other.
     let number = catalog.team_id.0.as_u64_pair().1.cast_signed();
     let number = number.wrapping_add(i64::from(catalog.mode == Mode::Test));
     lock!("SELECT pg_advisory_xact_lock($1)").with(values![number])
 }
 
-/// The products that lines ask for: those of the ids, then the active ones of the skus, each always in the same order.
-/// One may come twice. They are `locked`, so that nobody else changes them before the end of the transaction, or are
-/// only read.
+/// The products that the rows of an import ask for: those with the ids, then the active ones with the skus, each always in
+/// the same order. One may come twice. If `locked`, no other transaction changes them before this one ends; otherwise they
+/// are only read.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn find(
     sql: Sql<'_>,
     catalog: Catalog,
@@ -104,15 +104,15 @@ async fn find_each(
     Ok(found)
 }
 
-/// Keeps a plan, in the place of the one that the user has in this catalog.
+/// Keeps a plan, replacing the user's previous one for this catalog.
 ///
-/// Of the plans of the team, the oldest go.
+/// Deletes the team's oldest plans beyond [`KEPT_FOR_TEAM`].
 pub fn keep(catalog: Catalog, user_id: UserId, import: &KeptImport) -> impl Batch {
     (
         sql!("DELETE FROM product_import WHERE team_id = $1 AND mode = $2 AND user_id = $3")
             .with(values![catalog.team_id, catalog.mode, user_id]),
         sql!(row::INSERT).with(row::values(catalog.team_id, catalog.mode, user_id, import)),
-        // Ids are in the order of time.
+        // Ids sort by time.
         sql!(
             "DELETE FROM product_import WHERE team_id = $1 AND id <= ( \
                  SELECT id FROM product_import WHERE team_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)"
@@ -121,7 +121,7 @@ pub fn keep(catalog: Catalog, user_id: UserId, import: &KeptImport) -> impl Batc
     )
 }
 
-/// The plan of that id, if it is this user's, for this catalog, and was made after `expired`.
+/// The plan with that id, if it is this user's, for this catalog, and was made after `expired`.
 pub fn find_kept(
     catalog: Catalog,
     user_id: UserId,
@@ -138,7 +138,7 @@ pub fn find_kept(
     .first(row::read)
 }
 
-/// The catalogs for which a plan of a user is kept, and since when, at most so many.
+/// The catalogs for which a user's plan is kept, and since when, at most `limit`.
 pub fn list_of(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<(Catalog, Timestamp)>> {
     sql!(
         "SELECT team_id, mode, created_at FROM product_import WHERE user_id = $1 ORDER BY created_at LIMIT $2"
@@ -150,7 +150,7 @@ pub fn list_of(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<(Catalog, Ti
     })
 }
 
-/// Deletes the plan of that id. Says how many were there: of two who try, one finds none.
+/// Deletes the plan with that id. Returns how many there were: of two concurrent calls, one gets 0.
 pub fn spend(catalog: Catalog, id: ProductImportId) -> impl Batch<Out = u64> {
     sql!("DELETE FROM product_import WHERE team_id = $1 AND id = $2")
         .with(values![catalog.team_id, id])
@@ -161,7 +161,7 @@ pub fn delete_all(user_id: UserId) -> impl Batch {
     sql!("DELETE FROM product_import WHERE user_id = $1").with(values![user_id])
 }
 
-/// Deletes plans that were made until `expired`, at most `limit`. Says how many.
+/// Deletes at most `limit` plans made at or before `expired`. Returns how many.
 pub fn delete_expired(expired: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM product_import WHERE (team_id, id) IN \
@@ -171,7 +171,7 @@ pub fn delete_expired(expired: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     .with(values![expired, limit])
 }
 
-/// Deletes at most `limit` plans of a team; says how many.
+/// Deletes at most `limit` plans of a team; returns how many.
 pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM product_import WHERE team_id = $1 AND id IN ( \

@@ -14,7 +14,7 @@ table! {
     ()
 }
 
-/// Whether this one has a row of its own: there is one, or the day has fewer than it may have.
+/// Whether this one has room: its row exists, or the day has fewer rows than it may have.
 pub fn has_room(refused: &RefusedSignIn) -> impl Batch<Out = bool> {
     let RefusedSignIn {
         user_id,
@@ -37,8 +37,8 @@ pub fn has_room(refused: &RefusedSignIn) -> impl Batch<Out = bool> {
     .exists()
 }
 
-/// Counts one more. Nothing is counted for nobody, nor for a user who is changed or removed at this moment, for whom nobody
-/// waits here: whoever removes a user finds all rows that there will be.
+/// Counts one more. Counts nothing if the user does not exist, or is being changed or removed at this moment. It does not
+/// wait for those: a removal thus finds all rows that there will be.
 pub fn count(refused: &RefusedSignIn) -> impl Batch {
     sql!(
         "INSERT INTO refused_sign_in (user_id, minute, client_address, count) \
@@ -48,7 +48,7 @@ pub fn count(refused: &RefusedSignIn) -> impl Batch {
     .with(row::values(refused))
 }
 
-/// Takes one off again.
+/// Subtracts one again.
 pub fn take_off(refused: &RefusedSignIn) -> impl Batch {
     let RefusedSignIn {
         user_id,
@@ -68,7 +68,7 @@ pub fn take_off(refused: &RefusedSignIn) -> impl Batch {
     )
 }
 
-/// Those on a user's account since `time`, newest first.
+/// The refused sign-ins to a user's account since `time`, newest first.
 pub fn list(user_id: UserId, time: Timestamp, limit: u32) -> impl Batch<Out = Vec<RefusedSignIn>> {
     sql!(
         "SELECT ",
@@ -79,7 +79,7 @@ pub fn list(user_id: UserId, time: Timestamp, limit: u32) -> impl Batch<Out = Ve
     .all(row::read)
 }
 
-/// Deletes at most `limit` of those on a user's account; says how many.
+/// Deletes at most `limit` refused sign-ins to a user's account; returns how many.
 pub fn delete_some(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM refused_sign_in WHERE user_id = $1 AND (minute, client_address) IN ( \
@@ -88,7 +88,7 @@ pub fn delete_some(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
     .with(values![user_id, limit])
 }
 
-/// Deletes at most `limit` rows of before `time`; says how many.
+/// Deletes at most `limit` rows from before `time`; returns how many.
 pub fn delete_before(time: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM refused_sign_in WHERE (user_id, minute, client_address) IN ( \

@@ -1,4 +1,4 @@
-//! Secrets that all processes on one database share.
+//! Secrets shared by all processes on one database.
 
 use super::Batch;
 use crate::domain::string_enum::string_enum;
@@ -14,18 +14,18 @@ table! {
 string_enum! {
     /// A secret, by its name.
     SharedSecret {
-        /// It signs cursors.
+        /// Signs cursors.
         Cursor = "cursor",
-        /// It signs device cookies.
+        /// Signs device cookies.
         Device = "device",
-        /// It seals the challenges of passkeys.
+        /// Seals the challenges of passkeys.
         Passkey = "passkey",
-        /// It seals what a browser carries to the OpenID provider and back.
+        /// Seals what a browser carries to the OpenID provider and back.
         AuthenticationRequest = "authentication-request",
     }
 }
 
-/// Keeps a secret, unless there is one of that name.
+/// Adds a secret, unless one with that name exists.
 pub fn insert(name: SharedSecret, value: &[u8; 32]) -> impl Batch {
     sql!(row::INSERT, " ON CONFLICT (name) DO NOTHING").with(values![name.as_str(), value])
 }

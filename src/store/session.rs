@@ -1,7 +1,7 @@
-//! Sessions of apps.
+//! App sessions.
 //!
-//! A session has ended when its row says so, or when its user has begun another generation of sessions: that is how a million
-//! of them end in one short change (`OF_ACTIVE`, [`mark_ended`]).
+//! A session has ended when its row says so, or when its user has started a new generation of sessions: this ends a million
+//! of them in one short change (`OF_ACTIVE`, [`mark_ended`]).
 
 use uuid::Uuid;
 
@@ -25,15 +25,15 @@ table! {
     (ended_at: Integer)
 }
 
-/// A condition on the row of a session: its user is active, and has not ended all sessions since it began.
+/// A condition on the row of a session: its user is active, and has not ended all sessions since it started.
 pub(super) const OF_ACTIVE: &str = "EXISTS (SELECT 1 FROM \"user\" WHERE \"user\".id = user_id AND removed_at IS NULL \
      AND deactivated_at IS NULL AND session_generation = generation)";
 
-/// A condition on the row of a session of any user: nobody has ended it.
+/// A condition on the row of a session of any user: it has not been ended.
 const NOT_ENDED: &str = "ended_at IS NULL AND \
      generation = (SELECT session_generation FROM \"user\" WHERE \"user\".id = user_id)";
 
-/// The same, of the user `$1`, whose sessions are found by it.
+/// The same, for the user `$1`, by whom the sessions are found.
 const OF_USER: &str = "user_id = $1 AND ended_at IS NULL AND \
      generation = (SELECT session_generation FROM \"user\" WHERE \"user\".id = $1)";
 
@@ -42,7 +42,7 @@ pub fn insert(session: &Session, generation: i64) -> impl Batch {
     sql!(row::INSERT).with(row::values(generation, session))
 }
 
-/// Lets a session live until `expires_at`, used `now` by a device that may say what it is.
+/// Extends a session until `expires_at`, used `now` by a device that may name its user agent.
 pub fn extend(
     id: SessionId,
     expires_at: Timestamp,
@@ -78,7 +78,8 @@ pub fn end_grace(id: SessionId) -> impl Batch {
     .with(values![id])
 }
 
-/// Ends a session, unless it has ended before; says whether it has now. Its tokens and codes go later, in the background.
+/// Ends a session, unless it has already ended; returns whether it did. Its tokens and codes are deleted later, in the
+/// background.
 pub fn end(id: SessionId, now: Timestamp) -> impl Batch<Out = bool> {
     let end = sql!(
         "UPDATE session SET ended_at = $2 WHERE id = $1 AND ",
@@ -87,23 +88,23 @@ pub fn end(id: SessionId, now: Timestamp) -> impl Batch<Out = bool> {
     (end.with(values![id, now]), end_grace(id)).rule(|(ended, _)| Ok(ended > 0))
 }
 
-/// Whether there is such a session, which nobody else changes until the end of the transaction.
+/// Whether the session exists. Locks it until the end of the transaction.
 pub fn lock(id: SessionId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM session WHERE id = $1 FOR UPDATE")
         .with(values![id])
         .exists()
 }
 
-/// Whether there is such a session of this user, alive or not, which nobody else changes until the end of the transaction.
+/// Whether this user has the session, alive or not. Locks it until the end of the transaction.
 pub fn lock_of_user(user_id: UserId, id: SessionId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM session WHERE id = $1 AND user_id = $2 FOR UPDATE")
         .with(values![id, user_id])
         .exists()
 }
 
-/// Ends at most `limit` sessions of a user that have not ended before; says how many. As to a grace, as [`end_all`].
+/// Ends at most `limit` sessions of a user that have not ended yet; returns how many. A grace is treated as by [`end_all`].
 pub fn end_some_of_user(user_id: UserId, now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
-    // In the order of their ids, as everybody locks several.
+    // In the order of their ids, as in every statement that locks several.
     sql!(
         "UPDATE session SET ended_at = $2 WHERE id IN (SELECT id FROM session WHERE ",
         OF_USER,
@@ -112,8 +113,8 @@ pub fn end_some_of_user(user_id: UserId, now: Timestamp, limit: u32) -> impl Bat
     .with(values![user_id, now, limit])
 }
 
-/// Marks at most `limit` sessions as ended that their user has ended by beginning another generation; says how many. In the order
-/// of the index: in any other, each step would read what those before it have marked.
+/// Marks as ended at most `limit` sessions that their user has ended by starting a new generation; returns how many. In the
+/// order of the index: in any other, each step would read what those before it have marked.
 pub fn mark_ended(user_id: UserId, now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "UPDATE session SET ended_at = $2 WHERE id IN ( \
@@ -124,7 +125,7 @@ pub fn mark_ended(user_id: UserId, now: Timestamp, limit: u32) -> impl Batch<Out
     .with(values![user_id, now, limit])
 }
 
-/// The ids of all sessions of a user that are alive.
+/// The ids of all live sessions of a user.
 pub fn ids_of_user(user_id: UserId, now: Timestamp) -> impl Batch<Out = Vec<SessionId>> {
     sql!(
         "SELECT id FROM session WHERE ",
@@ -135,7 +136,7 @@ pub fn ids_of_user(user_id: UserId, now: Timestamp) -> impl Batch<Out = Vec<Sess
     .all(|row| Ok(row.take()?))
 }
 
-/// The same, of a client.
+/// The ids of all live sessions of a client.
 pub fn ids_of_client(id: &ClientId, now: Timestamp) -> impl Batch<Out = Vec<SessionId>> {
     sql!(
         "SELECT id FROM session WHERE client_id = $1 AND expires_at > $2 AND ",
@@ -145,11 +146,11 @@ pub fn ids_of_client(id: &ClientId, now: Timestamp) -> impl Batch<Out = Vec<Sess
     .all(|row| Ok(row.take()?))
 }
 
-/// Ends those of these sessions that have not ended before; says how many. Where the grace of one runs, its pair is erased
-/// when that is over: it is worth nothing by now.
+/// Ends those of these sessions that have not ended yet; returns how many. If a session has a grace running, its pair is
+/// erased when the grace is over: it is already worthless.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn end_all(sql: Sql<'_>, ids: &[SessionId], now: Timestamp) -> Result<u64, ScriptError> {
     let end = sql!(
         sqlite: ["UPDATE session SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL"],
@@ -170,14 +171,14 @@ pub async fn end_all(sql: Sql<'_>, ids: &[SessionId], now: Timestamp) -> Result<
     Ok(ended)
 }
 
-/// At most `limit` sessions of a user, ended or not, which nobody else changes until the end of the transaction.
+/// At most `limit` sessions of a user, ended or not, locked until the end of the transaction.
 pub fn lock_some(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<SessionId>> {
     sql!("SELECT id FROM session WHERE user_id = $1 ORDER BY id LIMIT $2 FOR UPDATE")
         .with(values![user_id, limit])
         .all(|row| Ok(row.take()?))
 }
 
-/// The sessions of a user that are alive, newest first.
+/// The live sessions of a user, newest first.
 pub fn list(
     user_id: UserId,
     now: Timestamp,
@@ -195,7 +196,7 @@ pub fn list(
     .all(row::read)
 }
 
-/// The sessions of all users that are alive, newest first.
+/// The live sessions of all users, newest first.
 pub fn list_all(now: Timestamp, part: Part<SessionId>) -> impl Batch<Out = Vec<Session>> {
     let after = part.after.unwrap_or(SessionId(Uuid::max()));
     sql!(
@@ -209,7 +210,7 @@ pub fn list_all(now: Timestamp, part: Part<SessionId>) -> impl Batch<Out = Vec<S
     .all(row::read)
 }
 
-/// The session of that id, if it is alive.
+/// The session with that id, if it is alive.
 pub fn find(id: SessionId, now: Timestamp) -> impl Batch<Out = Option<Session>> {
     sql!(
         "SELECT ",
@@ -221,10 +222,10 @@ pub fn find(id: SessionId, now: Timestamp) -> impl Batch<Out = Option<Session>> 
     .first(row::read)
 }
 
-/// Notes when sessions were last used; a time before the one already noted changes nothing.
+/// Records when sessions were last used; a time before the recorded one changes nothing.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn record_uses(sql: Sql<'_>, uses: &[(SessionId, Timestamp)]) -> Result<(), ScriptError> {
     let update = sql!(
         sqlite: ["UPDATE session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2"],
@@ -249,7 +250,7 @@ pub fn lock_expired(now: Timestamp, limit: u32) -> impl Batch<Out = Vec<SessionI
     .all(|row| Ok(row.take()?))
 }
 
-/// The first sessions of a client, at most `limit`, which nobody else changes until the end of the transaction.
+/// The first sessions of a client, at most `limit`, locked until the end of the transaction.
 pub fn lock_of_client(id: &ClientId, limit: u32) -> impl Batch<Out = Vec<SessionId>> {
     sql!("SELECT id FROM session WHERE client_id = $1 ORDER BY id LIMIT $2 FOR UPDATE")
         .with(values![id, limit])
@@ -263,10 +264,10 @@ pub fn exist_of_client(id: &ClientId) -> impl Batch<Out = bool> {
         .exists()
 }
 
-/// Deletes at most `limit` of these sessions, to which nothing belongs any more; says how many.
+/// Deletes at most `limit` of these sessions, whose tokens and codes must be gone; returns how many.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn delete(sql: Sql<'_>, ids: &[SessionId], limit: u32) -> Result<u64, ScriptError> {
     let delete = sql!(
         sqlite: ["DELETE FROM session WHERE id IN (SELECT id FROM session WHERE id = $1 LIMIT $2)"],
@@ -277,17 +278,17 @@ pub async fn delete(sql: Sql<'_>, ids: &[SessionId], limit: u32) -> Result<u64, 
     delete_of_sessions(sql, delete, ids, limit).await
 }
 
-/// How a part of what belongs to a session ends, for [`delete_of_sessions`] on SQLite.
+/// The end of a statement that deletes some rows of a session, for [`delete_of_sessions`] on SQLite.
 pub(super) const OF_SESSION: &str = " WHERE session_id = $1 LIMIT $2)";
 
-/// The same, of many sessions, on PostgreSQL.
+/// The same, for many sessions, on PostgreSQL.
 pub(super) const OF_SESSIONS: &str = " WHERE session_id = ANY($1::uuid[]) LIMIT $2)";
 
-/// Deletes at most `limit` rows of sessions; says how many. `delete` takes an id and a limit on SQLite, where one statement costs
-/// as much as many, and a list of ids and a limit on PostgreSQL.
+/// Deletes at most `limit` rows of sessions; returns how many. `delete` takes an id and a limit on SQLite, where many
+/// statements cost no more than one, and a list of ids and a limit on PostgreSQL.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub(super) async fn delete_of_sessions(
     sql: Sql<'_>,
     delete: &'static Statement<2>,
@@ -303,7 +304,7 @@ pub(super) async fn delete_of_sessions(
         if left == 0 {
             break;
         }
-        // At most `left`, as it was told.
+        // At most `left`, the statement's limit.
         left -= sql.run(delete.with(values![id.0, left])).await? as u32;
     }
     Ok(u64::from(limit - left))

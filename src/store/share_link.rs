@@ -1,4 +1,4 @@
-//! Share links. A link's password is written, and never read.
+//! Share links. A link's password hash is written but never read back.
 
 use uuid::Uuid;
 
@@ -30,7 +30,7 @@ const COLUMNS: &str = "SELECT link.id, item_type, item_id, secret, link.name, au
 
 const FROM: &str = " FROM share_link AS link JOIN \"user\" AS creator ON creator.id = created_by ";
 
-/// What the item is called, in the team `$1`.
+/// The name of the item, in the team `$1`.
 const ITEM_NAME: &str = ", coalesce( \
      (SELECT name FROM file WHERE item_type = 'file' AND file.team_id = $1 AND file.id = item_id), \
      (SELECT name FROM folder WHERE item_type = 'folder' AND folder.team_id = $1 AND folder.id = item_id), '')";
@@ -92,17 +92,17 @@ pub fn insert(team_id: TeamId, link: &NewShareLink) -> impl Batch {
     ])
 }
 
-/// The team's link of that id.
+/// The team's link with that id.
 pub fn find(team_id: TeamId, id: ShareLinkId) -> impl Batch<Out = Option<ShareLink>> {
     sql!(COLUMNS, FROM, "WHERE link.team_id = $1 AND link.id = $2")
         .with(values![team_id, id])
         .first(read)
 }
 
-/// What counts as a link of an item: it is not revoked.
+/// The condition for a link of an item: it is not revoked.
 const OF_ITEM: &str = "team_id = $1 AND item_type = $2 AND item_id = $3 AND revoked_at IS NULL";
 
-/// The links of an item that are not revoked, newest first: ids order them as they were made.
+/// The links of an item that are not revoked, newest first: ids sort by creation time.
 pub fn list(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Vec<ShareLink>> {
     sql!(COLUMNS, FROM, "WHERE ", OF_ITEM, " ORDER BY link.id DESC")
         .with(values![team_id, item_id.item_type(), item_id.uuid()])
@@ -122,7 +122,7 @@ pub fn list_team(team_id: TeamId, part: Part<ShareLinkId>) -> impl Batch<Out = V
 const OF_USER: &str =
     "WHERE created_by = $1 AND link.id < $2 AND revoked_at IS NULL ORDER BY link.id DESC LIMIT $3";
 
-/// The links that a user has made and that are not revoked, of all teams, newest first.
+/// The links that a user has made and that are not revoked, in all teams, newest first.
 pub fn list_user(user_id: UserId, part: Part<ShareLinkId>) -> impl Batch<Out = Vec<ShareLink>> {
     let after = part.after.unwrap_or(ShareLinkId(Uuid::max()));
     sql!(COLUMNS, FROM, OF_USER)
@@ -130,7 +130,7 @@ pub fn list_user(user_id: UserId, part: Part<ShareLinkId>) -> impl Batch<Out = V
         .all(read)
 }
 
-/// The links of a team that are not revoked, newest first, each with what the item is called.
+/// The links of a team that are not revoked, newest first, each with the item's name.
 pub fn list_named(
     team_id: TeamId,
     part: Part<ShareLinkId>,
@@ -146,7 +146,7 @@ pub fn list_named(
         })
 }
 
-/// The links that a user has made, each with its team, revoked ones too, oldest first, at most so many.
+/// The links that a user has made, revoked ones included, each with its team, oldest first.
 pub fn list_made_by(
     user_id: UserId,
     part: Part<ShareLinkId>,
@@ -162,7 +162,8 @@ pub fn list_made_by(
     .all(|row| Ok((read(row)?, row.take()?)))
 }
 
-/// The team of a link, and whether the link is revoked; nobody revokes it before the end of the transaction.
+/// The team of a link, and whether the link is revoked. Locks the link, so that it is not revoked before the end of the
+/// transaction.
 pub fn lock(id: ShareLinkId) -> impl Batch<Out = Option<(TeamId, bool)>> {
     sql!("SELECT team_id, revoked_at IS NOT NULL FROM share_link WHERE id = $1 FOR UPDATE")
         .with(values![id])
@@ -175,7 +176,7 @@ pub fn revoke_all(team_id: TeamId, now: Timestamp) -> impl Batch {
         .with(values![team_id, now])
 }
 
-/// Marks all links of an item as revoked, which is locked; says how many were not before.
+/// Marks all links of an item as revoked. The item must be locked. Returns how many were not revoked before.
 pub fn revoke_of_item(team_id: TeamId, item_id: ItemId, now: Timestamp) -> impl Batch<Out = u64> {
     sql!("UPDATE share_link SET revoked_at = $4 WHERE ", OF_ITEM).with(values![
         team_id,
@@ -185,7 +186,7 @@ pub fn revoke_of_item(team_id: TeamId, item_id: ItemId, now: Timestamp) -> impl 
     ])
 }
 
-/// The link of that id, whose ever it is, unless it is revoked.
+/// The link with that id, in any team, unless it is revoked.
 pub fn find_id(id: ShareLinkId) -> impl Batch<Out = Option<ShareLink>> {
     sql!(COLUMNS, FROM, "WHERE link.id = $1 AND revoked_at IS NULL")
         .with(values![id])
@@ -199,15 +200,15 @@ pub fn count(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Option<i64>> 
         .first(|row| Ok(row.take()?))
 }
 
-/// Marks a link as revoked, which is locked.
+/// Marks a link as revoked. The link must be locked.
 pub fn revoke(team_id: TeamId, id: ShareLinkId, now: Timestamp) -> impl Batch {
     sql!("UPDATE share_link SET revoked_at = $3 WHERE team_id = $1 AND id = $2")
         .with(values![team_id, id, now])
 }
 
-/// Deletes at most `limit` links of a team; says how many.
+/// Deletes at most `limit` links of a team; returns how many.
 pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
-    // Each half by an index: SQLite has none of all links of a team.
+    // Each half uses an index: SQLite has none on all links of a team.
     sql!(
         "DELETE FROM share_link WHERE team_id = $1 AND id IN (SELECT id FROM ( \
              SELECT id FROM share_link WHERE team_id = $1 AND revoked_at IS NULL \

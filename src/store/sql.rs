@@ -1,4 +1,4 @@
-//! The handle of a script on the database, and calls that travel together.
+//! A script's handle on the database, and calls that travel together.
 
 use std::vec::IntoIter;
 
@@ -18,8 +18,8 @@ pub enum Sql<'a> {
 }
 
 impl Sql<'_> {
-    /// Runs a call, or several that travel together: in one round trip, in their order. Where one fails, or a rule on its
-    /// answer does, that is the answer of all, and none behind it counts.
+    /// Runs a call, or several that travel together: in one round trip, in order. If one fails, or a rule on its answer
+    /// does, that is the result for all of them, and no later call takes effect.
     ///
     /// # Errors
     /// [`ScriptError`]: pass it on with `?`.
@@ -52,10 +52,10 @@ pub trait Batch {
     /// The first failure.
     fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, ScriptError>;
 
-    /// Their statements for PostgreSQL, behind those of others.
+    /// Appends their statements for PostgreSQL to `into`.
     fn send<'b>(&'b self, into: &mut Vec<Sent<'b>>);
 
-    /// What they make of PostgreSQL's answers.
+    /// Converts PostgreSQL's answers.
     ///
     /// # Errors
     /// The first failure.
@@ -64,8 +64,8 @@ pub trait Batch {
         from: &mut IntoIter<Result<Rows, ScriptError>>,
     ) -> Result<Self::Out, ScriptError>;
 
-    /// The same calls, which answer what `rule` makes of their answer. Where it refuses, no call that travels behind them
-    /// counts: SQLite does not make it, and what PostgreSQL made of it is rolled back.
+    /// The same calls, with `rule` applied to their answer. If it refuses, no call that travels behind them takes effect:
+    /// SQLite does not make it, and PostgreSQL rolls it back.
     fn rule<T, F: FnOnce(Self::Out) -> Result<T, Error>>(self, rule: F) -> Ruled<Self, F>
     where
         Self: Sized,
@@ -73,7 +73,7 @@ pub trait Batch {
         Ruled(self, rule)
     }
 
-    /// The same with a rule that may ask for another attempt.
+    /// As [`rule`](Batch::rule), with a rule that may ask for another attempt.
     fn rule_or_retry<T, F: FnOnce(Self::Out) -> Result<T, ScriptError>>(
         self,
         rule: F,
@@ -85,7 +85,7 @@ pub trait Batch {
     }
 }
 
-/// Calls, and a rule on their answer.
+/// Calls with a rule on their answer.
 #[must_use = "nothing happens until a script runs it"]
 pub struct Ruled<B, F>(B, F);
 

@@ -1,4 +1,4 @@
-//! Teams. One that is deleted stays as a row, and as a team it is there no more: whoever adds something to a team locks it.
+//! Teams. A deleted team keeps its row but no longer counts as a team: adding something to a team locks it first.
 
 use uuid::Uuid;
 
@@ -34,7 +34,7 @@ pub fn list(part: Part<TeamId>) -> impl Batch<Out = Vec<Team>> {
     .all(row::read)
 }
 
-/// The team of that id.
+/// The team with that id.
 pub fn find(id: TeamId) -> impl Batch<Out = Option<Team>> {
     sql!(
         "SELECT ",
@@ -45,7 +45,7 @@ pub fn find(id: TeamId) -> impl Batch<Out = Option<Team>> {
     .first(row::read)
 }
 
-/// The teams of that name, oldest first, at most so many. There are few teams, so that nothing orders them by name.
+/// The teams with that name, oldest first, at most `limit`. There are few teams, so no index orders them by name.
 pub fn list_named(name: &str, limit: u32) -> impl Batch<Out = Vec<Team>> {
     sql!(
         "SELECT ",
@@ -56,32 +56,32 @@ pub fn list_named(name: &str, limit: u32) -> impl Batch<Out = Vec<Team>> {
     .all(row::read)
 }
 
-/// Lets nobody else change who is in the team before the end of the transaction. In PostgreSQL alone: in SQLite, there is only
-/// one writer. What refers to the team can be added meanwhile.
+/// Prevents other changes of who is in the team before the end of the transaction. PostgreSQL only: SQLite has only one
+/// writer. Rows that refer to the team can be added meanwhile.
 pub fn lock(id: TeamId) -> impl Batch {
     lock!("SELECT 1 FROM team WHERE id = $1 FOR NO KEY UPDATE").with(values![id])
 }
 
-/// Whether there is such a team.
+/// Whether the team exists.
 pub fn exists(id: TeamId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM team WHERE id = $1 AND deleted_at IS NULL")
         .with(values![id])
         .exists()
 }
 
-/// Gives a team another name. Says how many have one.
+/// Gives a team another name. Returns how many have a new one.
 pub fn set_name(id: TeamId, name: &str) -> impl Batch<Out = u64> {
     sql!("UPDATE team SET name = $2 WHERE id = $1 AND name <> $2 AND deleted_at IS NULL")
         .with(values![id, name])
 }
 
-/// Marks a team as deleted: from the commit on it is no team. Says how many were one before.
+/// Marks a team as deleted: from the commit on it is not a team. Returns how many were teams before.
 pub fn delete(id: TeamId, now: Timestamp) -> impl Batch<Out = u64> {
     sql!("UPDATE team SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL")
         .with(values![id, now])
 }
 
-/// Deleted teams of which something may be left, oldest first, at most so many.
+/// Deleted teams of which something may be left, oldest first, at most `limit`.
 pub fn list_to_empty(limit: u32) -> impl Batch<Out = Vec<Team>> {
     sql!(
         "SELECT ",
@@ -92,7 +92,7 @@ pub fn list_to_empty(limit: u32) -> impl Batch<Out = Vec<Team>> {
     .all(row::read)
 }
 
-/// Notes that nothing is left of a deleted team, not even the name.
+/// Records that nothing is left of a deleted team, not even the name.
 pub fn set_emptied(id: TeamId, now: Timestamp) -> impl Batch {
     sql!("UPDATE team SET emptied_at = $2, name = '' WHERE id = $1 AND deleted_at IS NOT NULL")
         .with(values![id, now])

@@ -1,12 +1,12 @@
 //! Tokens of sessions: digests of access tokens, and of refresh tokens, with the sealed pair of a grace.
 //!
-//! Of two exchanges that touch one session, one comes after the other: a refresh locks the row of its session before it
-//! looks at the token. What is read afterwards is what the one before has committed, on whichever replica.
+//! Of two exchanges that touch one session, one runs after the other: a refresh locks the row of its session before it looks
+//! at the token. What it then reads includes what the one before has committed, on any replica.
 //!
-//! SQLite keeps the sealed pair of a grace wrapped under a key that lives seconds (`sqlite/pair.rs`). In PostgreSQL a pair
-//! that was erased is out of its row, not off the disk: the dead version of the row stays until it is vacuumed and written
-//! over, and the write-ahead log, its archive and every backup have it for as long as they are kept. The same log would
-//! have the keys. README.md tells operators.
+//! SQLite keeps the sealed pair of a grace wrapped under a key that lives for seconds (`sqlite/pair.rs`). In PostgreSQL an
+//! erased pair is gone from its row, but not from the disk: the dead version of the row stays until it is vacuumed and
+//! overwritten, and the write-ahead log, its archive and every backup have it for as long as they are kept. The same log
+//! would contain the keys. README.md tells operators.
 
 use super::session::{OF_ACTIVE, OF_SESSION, OF_SESSIONS, delete_of_sessions};
 use super::{Batch, Sql};
@@ -30,11 +30,11 @@ table! {
     /// The rows of refresh tokens.
     pub(super) mod refresh_row = "refresh_token", key [digest];
     (digest: Bytes, session_id: Uuid)
-    // Not `successor`: a copy is kept, or handed on, for longer than a sealed pair may be found anywhere.
+    // Not `successor`: a copy is kept, or handed on, for longer than a sealed pair may exist anywhere.
     (spent_at: Integer)
 }
 
-/// Adds a pair of tokens, of which nothing but the digests is kept.
+/// Adds a pair of tokens, storing only their digests.
 pub fn insert_pair(id: SessionId, pair: &PairDigests, expires_at: Timestamp) -> impl Batch {
     let access = sql!(
         one: [access_row::INSERT],
@@ -56,8 +56,9 @@ pub fn insert_pair(id: SessionId, pair: &PairDigests, expires_at: Timestamp) -> 
     )
 }
 
-/// Who is behind an access token that has not expired, and not for longer than [`latest_access_token`], in a session that
-/// has not ended, of a user who is active and a client that is not deleted; and when the session is known to have been used last.
+/// The user and session of an access token that has not expired, and that expires no later than [`latest_access_token`], if
+/// the session has not ended, the user is active and the client is not deleted; and when the session was last used, as far
+/// as recorded.
 pub fn find_access_token(
     digest: &Digest,
     now: Timestamp,
@@ -89,7 +90,7 @@ pub fn find_access_token(
     })
 }
 
-/// The session of an access token or a refresh token, whatever has become of either.
+/// The session of an access token or a refresh token, whatever the state of either.
 pub fn find_session(digest: &Digest) -> impl Batch<Out = Option<SessionId>> {
     sql!(
         one: [
@@ -105,9 +106,8 @@ pub fn find_session(digest: &Digest) -> impl Batch<Out = Option<SessionId>> {
     .first(|row| Ok(row.take()?))
 }
 
-/// A refresh token on record, with its session, which counts as ended where its user is not active, and which nobody else
-/// changes until the end of the transaction. A statement of its own takes the lock, because the other has to see what was
-/// committed while it was waited for.
+/// A stored refresh token, with its session, which counts as ended if its user is not active. Locks the session until the
+/// end of the transaction, in a separate statement, because the other has to see what was committed while this waited.
 pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken>> {
     let lock = lock!(
         one: [
@@ -160,7 +160,7 @@ pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken
     (lock.with(values![digest]), find).rule(|(_, known)| Ok(known))
 }
 
-/// Marks a refresh token as spent, for a pair that its owner may ask for again.
+/// Marks a refresh token as spent, for a pair that its owner may request again.
 pub fn mark_spent(refresh: &Refresh) -> impl Batch {
     let Refresh {
         token, sealed, now, ..
@@ -181,7 +181,7 @@ pub fn mark_spent(refresh: &Refresh) -> impl Batch {
     )
 }
 
-/// Erases the sealed pairs of at most `limit` tokens that were spent by `first` or after `last`; says how many.
+/// Erases the sealed pairs of at most `limit` tokens that were spent by `first` or after `last`; returns how many.
 pub fn erase_successors(first: Timestamp, last: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "UPDATE refresh_token SET successor = NULL WHERE digest IN ( \
@@ -192,7 +192,7 @@ pub fn erase_successors(first: Timestamp, last: Timestamp, limit: u32) -> impl B
     .with(values![first, last, limit])
 }
 
-/// Deletes at most `limit` access tokens that have expired; says how many.
+/// Deletes at most `limit` access tokens that have expired; returns how many.
 pub fn delete_expired_access_tokens(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM access_token WHERE digest IN ( \
@@ -201,10 +201,10 @@ pub fn delete_expired_access_tokens(now: Timestamp, limit: u32) -> impl Batch<Ou
     .with(values![now, limit])
 }
 
-/// Deletes at most `limit` access tokens of these sessions; says how many.
+/// Deletes at most `limit` access tokens of these sessions; returns how many.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn delete_access_tokens(
     sql: Sql<'_>,
     ids: &[SessionId],
@@ -217,10 +217,10 @@ pub async fn delete_access_tokens(
     delete_of_sessions(sql, delete, ids, limit).await
 }
 
-/// Deletes at most `limit` refresh tokens of these sessions; says how many.
+/// Deletes at most `limit` refresh tokens of these sessions; returns how many.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub async fn delete_refresh_tokens(
     sql: Sql<'_>,
     ids: &[SessionId],

@@ -1,8 +1,8 @@
-//! Users. A removed one stays, for the share links that name it as their creator.
+//! Users. A removed user's row stays, for the share links that name it as their creator.
 //!
-//! Nobody is let in as a user who is removed or deactivated, by whatever they bring: each statement that lets somebody in asks
-//! for that (`OF_ACTIVE` in `session.rs` and `browser_session.rs`, or [`hold_standing`]), so that it counts from the commit on, and
-//! what they brought may be deleted later.
+//! A removed or deactivated user cannot authenticate, whatever the credential: each statement that authenticates checks this
+//! (`OF_ACTIVE` in `session.rs` and `browser_session.rs`, or [`hold_standing`]), so that it applies from the commit on, and
+//! the credentials may be deleted later.
 
 use uuid::Uuid;
 
@@ -24,7 +24,7 @@ table! {
     )
 }
 
-/// Adds a user, unless another has the email, whatever the case of its letters. Says how many were added.
+/// Adds a user, unless another has the email, ignoring case. Returns how many were added.
 pub fn insert(user: &User) -> impl Batch<Out = u64> {
     sql!(
         sqlite: [row::INSERT, " ON CONFLICT (lower(email)) WHERE removed_at IS NULL DO NOTHING"],
@@ -36,7 +36,7 @@ pub fn insert(user: &User) -> impl Batch<Out = u64> {
     .with(row::values(user))
 }
 
-/// Lets nobody make a user before the end of the transaction. In PostgreSQL alone: in SQLite, there is only one writer.
+/// Prevents the creation of users before the end of the transaction. PostgreSQL only: SQLite has only one writer.
 pub fn lock_all() -> impl Batch {
     lock!("LOCK TABLE \"user\" IN SHARE ROW EXCLUSIVE MODE").with(values![])
 }
@@ -53,7 +53,7 @@ pub fn list(part: Part<UserId>) -> impl Batch<Out = Vec<User>> {
     .all(row::read)
 }
 
-/// The user of that id, unless removed.
+/// The user with that id, unless removed.
 pub fn find(id: UserId) -> impl Batch<Out = Option<User>> {
     sql!(
         "SELECT ",
@@ -64,7 +64,7 @@ pub fn find(id: UserId) -> impl Batch<Out = Option<User>> {
     .first(row::read)
 }
 
-/// The user who has the email, whatever the case of its letters.
+/// The user who has the email, ignoring case.
 pub fn find_email(email: &str) -> impl Batch<Out = Option<User>> {
     sql!(
         sqlite: [
@@ -82,22 +82,22 @@ pub fn find_email(email: &str) -> impl Batch<Out = Option<User>> {
     .first(row::read)
 }
 
-/// Whether there is such a user, who is not removed then until the end of the transaction.
+/// Whether the user exists; if so, they are not removed before the end of the transaction.
 pub fn hold(id: UserId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR SHARE")
         .with(values![id])
         .exists()
 }
 
-/// The same, for those who share what they wait with: whatever else becomes of the user meanwhile is not waited for, since
-/// nothing but [removal](lock_to_remove) is kept back.
+/// As [`hold`], for transactions that others wait for: it waits for no other change to the user, since it blocks only
+/// [removal](lock_to_remove).
 pub fn keep(id: UserId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR KEY SHARE")
         .with(values![id])
         .exists()
 }
 
-/// Whether a user is active, if there is one, who is neither removed nor deactivated nor activated until the end of the
+/// Whether a user is active, if they exist. They are neither removed, deactivated nor activated before the end of the
 /// transaction.
 pub fn hold_standing(id: UserId) -> impl Batch<Out = Option<bool>> {
     sql!(
@@ -107,15 +107,16 @@ pub fn hold_standing(id: UserId) -> impl Batch<Out = Option<bool>> {
     .first(|row| Ok(row.take()?))
 }
 
-/// Whether there is such a user who is active, now.
+/// Whether the user exists and is active now.
 pub fn is_active(id: UserId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL AND deactivated_at IS NULL")
         .with(values![id])
         .exists()
 }
 
-/// Lets nobody end all sessions of a user before the end of the transaction, for which a script [locks](lock) the user. In
-/// PostgreSQL alone, in front of what looks at a session: that has to see what was committed while this was waited for.
+/// Prevents all sessions of a user from being ended before the end of the transaction; a script that ends them [locks](lock)
+/// the user. PostgreSQL only. Must precede the statement that looks at a session, which has to see what was committed while
+/// this waited.
 pub fn share(id: UserId) -> impl Batch {
     lock!(
         one: ["SELECT 1 FROM \"user\" WHERE id = $1 FOR SHARE"],
@@ -124,17 +125,17 @@ pub fn share(id: UserId) -> impl Batch {
     .with(values![id])
 }
 
-/// Locks a user, for whom nobody adds anything before the end of the transaction.
+/// Locks a user, so that nothing is added for them before the end of the transaction.
 pub fn lock(id: UserId) -> impl Batch {
     lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR NO KEY UPDATE").with(values![id])
 }
 
-/// The same, and nobody [keeps](keep) the user.
+/// As [`lock()`], and keeps others from [keeping](keep) the user.
 pub fn lock_to_remove(id: UserId) -> impl Batch {
     lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR UPDATE").with(values![id])
 }
 
-/// Marks a user as removed, and forgets email and name. Says how many were. Scripts that hold the user go first.
+/// Marks a user as removed, and forgets email and name. Returns how many were. Waits for scripts that hold the user.
 pub fn remove(id: UserId, now: Timestamp) -> impl Batch<Out = u64> {
     sql!(
         "UPDATE \"user\" SET removed_at = $2, email = '', name = 'Deleted user' \
@@ -143,7 +144,7 @@ pub fn remove(id: UserId, now: Timestamp) -> impl Batch<Out = u64> {
     .with(values![id, now])
 }
 
-/// Deactivates or activates a user. Says how many were something else before.
+/// Deactivates or activates a user. Returns how many changed.
 pub fn set_deactivated(id: UserId, at: Option<Timestamp>) -> impl Batch<Out = u64> {
     sql!(
         "UPDATE \"user\" SET deactivated_at = $2 \
@@ -152,7 +153,7 @@ pub fn set_deactivated(id: UserId, at: Option<Timestamp>) -> impl Batch<Out = u6
     .with(values![id, at])
 }
 
-/// Removed users of whom something may be left, at most so many.
+/// Removed users of whom something may be left, at most `limit`.
 pub fn list_to_empty(limit: u32) -> impl Batch<Out = Vec<UserId>> {
     sql!(
         "SELECT id FROM \"user\" WHERE removed_at IS NOT NULL AND emptied_at IS NULL ORDER BY id LIMIT $1"
@@ -161,25 +162,25 @@ pub fn list_to_empty(limit: u32) -> impl Batch<Out = Vec<UserId>> {
     .all(|row| Ok(row.take()?))
 }
 
-/// Notes that nothing is left of a removed user.
+/// Records that nothing is left of a removed user.
 pub fn set_emptied(id: UserId, now: Timestamp) -> impl Batch {
     sql!("UPDATE \"user\" SET emptied_at = $2 WHERE id = $1 AND removed_at IS NOT NULL")
         .with(values![id, now])
 }
 
-/// Ends all sessions of apps that a user has, whatever their rows say.
+/// Ends all app sessions of a user, whatever their rows say.
 pub fn begin_session_generation(id: UserId) -> impl Batch {
     sql!("UPDATE \"user\" SET session_generation = session_generation + 1 WHERE id = $1")
         .with(values![id])
 }
 
-/// The same, of browsers.
+/// Ends all browser sessions of a user, whatever their rows say.
 pub fn begin_browser_generation(id: UserId) -> impl Batch {
     sql!("UPDATE \"user\" SET browser_generation = browser_generation + 1 WHERE id = $1")
         .with(values![id])
 }
 
-/// Users who may have rows of sessions that have ended in this way, at most so many.
+/// Users who may have rows of sessions that were ended in this way, at most `limit`.
 pub fn list_to_sweep(limit: u32) -> impl Batch<Out = Vec<UserId>> {
     sql!(
         "SELECT id FROM \"user\" WHERE swept_generations < session_generation + browser_generation \
@@ -189,7 +190,7 @@ pub fn list_to_sweep(limit: u32) -> impl Batch<Out = Vec<UserId>> {
     .all(|row| Ok(row.take()?))
 }
 
-/// Notes that a user, who is locked, has none.
+/// Records that a user, who is locked, has none left.
 pub fn set_swept(id: UserId) -> impl Batch {
     sql!(
         "UPDATE \"user\" SET swept_generations = session_generation + browser_generation WHERE id = $1"
@@ -197,7 +198,7 @@ pub fn set_swept(id: UserId) -> impl Batch {
     .with(values![id])
 }
 
-/// Of which generation a user's session of a browser is that begins now. No other generation begins before the end of the
+/// The generation of a browser session that the user starts now. No other generation starts before the end of the
 /// transaction.
 pub fn hold_browser_generation(id: UserId) -> impl Batch<Out = Option<i64>> {
     sql!("SELECT browser_generation FROM \"user\" WHERE id = $1 FOR SHARE")
@@ -211,7 +212,7 @@ pub fn set_email(id: UserId, email: &str) -> impl Batch {
         .with(values![id, email])
 }
 
-/// Gives a user another name. Says how many have one.
+/// Gives a user another name. Returns how many have a new one.
 pub fn set_name(id: UserId, name: &str) -> impl Batch<Out = u64> {
     sql!("UPDATE \"user\" SET name = $2 WHERE id = $1 AND name <> $2 AND removed_at IS NULL")
         .with(values![id, name])

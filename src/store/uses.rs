@@ -1,4 +1,4 @@
-//! When things were last used, which requests only note, and the background task hands to the store together.
+//! Times of last use, which requests only note in memory and the background task writes to the store together.
 
 use uuid::Uuid;
 
@@ -8,10 +8,10 @@ use crate::sql::statement::Statement;
 use crate::sql::{ScriptError, values};
 
 /// Records uses. `update` takes an id and a time on SQLite, and a list of each on PostgreSQL, where it locks the rows in the
-/// order of their ids: replicas note the uses of the same things.
+/// order of their ids: replicas record uses of the same things.
 ///
 /// # Errors
-/// As every script.
+/// As for every script.
 pub(super) async fn record<Id: Copy + Into<Uuid>>(
     sql: Sql<'_>,
     update: &'static Statement<2>,

@@ -1,5 +1,5 @@
-//! How a user can sign in: what is there of it, of what is switched on. Whoever takes one away locks the user first, so that
-//! of two ways that are taken away at once, one is seen to be the last.
+//! The ways in which a user can sign in, among those that are switched on. Removing one locks the user first, so that of two
+//! removals at once, one sees that its way is the last.
 
 use super::Batch;
 use crate::domain::id::UserId;

@@ -5,8 +5,8 @@ use crate::tally::Count;
 /// What became of spans.
 #[derive(Debug, Default)]
 pub struct Counts {
-    /// Those that were to be told.
+    /// Spans that were to be sent.
     pub ended: Count,
-    /// Those that a collector has taken.
+    /// Spans that a collector has taken.
     pub delivered: Count,
 }

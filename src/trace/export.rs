@@ -1,7 +1,7 @@
-//! How spans reach the collector: OTLP over HTTP, in protocol buffers.
+//! Exports spans to the collector: OTLP over HTTP, in protocol buffers.
 //!
-//! The SDK has a thread of its own that fills batches and waits for the answer to each. Requests are sent by the runtime of the
-//! server, whose sockets need it.
+//! The SDK has a thread of its own that fills batches and waits for the answer to each. Requests are sent on the server's
+//! runtime, which their sockets need.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,13 +28,13 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Spans that wait to be sent, some hundred bytes each.
 const QUEUE: usize = 2_048;
 
-/// As much of an answer is read: a collector says in it how many it has not taken.
+/// How much of an answer is read: in it, a collector says how many spans it has not taken.
 const LARGEST_ANSWER: usize = 64 * 1024;
 
 /// Takes spans that have ended, and sends them in batches.
 ///
 /// # Errors
-/// Why nothing can be sent to anybody.
+/// Why nothing can be sent.
 pub(super) fn batches(
     collector: String,
     counts: Arc<Counts>,
@@ -55,7 +55,7 @@ pub(super) fn batches(
     Ok(spans)
 }
 
-/// Whether a collector takes spans: none of them.
+/// Checks whether a collector takes spans, by sending none.
 ///
 /// # Errors
 /// Why it does not.
@@ -65,7 +65,7 @@ pub(super) async fn check(collector: String) -> Result<(), String> {
     taken.map_err(|error| causes.of(&error))
 }
 
-/// What sends spans to a collector, and why it could not.
+/// Makes the exporter to a collector, and the place for why it last failed.
 fn exporter(collector: String) -> Result<(opentelemetry_otlp::SpanExporter, Causes), String> {
     let client = reqwest::Client::builder()
         // A redirect may lead anywhere.
@@ -89,7 +89,7 @@ fn exporter(collector: String) -> Result<(opentelemetry_otlp::SpanExporter, Caus
     Ok((exporter, causes))
 }
 
-/// Why the last request had no answer: the exporter says nothing but that there was none.
+/// Why the last request had no answer: the exporter reports only that there was none.
 #[derive(Clone, Debug, Default)]
 struct Causes(Arc<Mutex<Option<String>>>);
 
@@ -98,7 +98,7 @@ impl Causes {
         *self.last() = Some(causes(error));
     }
 
-    /// What is behind an error of the exporter.
+    /// The cause behind an error of the exporter.
     fn of(&self, error: &OTelSdkError) -> String {
         self.last().take().unwrap_or_else(|| error.to_string())
     }
@@ -109,7 +109,7 @@ impl Causes {
     }
 }
 
-/// Who tells: one of the processes of this service. `OTEL_RESOURCE_ATTRIBUTES` may say more.
+/// The source of the spans: one process of this service. `OTEL_RESOURCE_ATTRIBUTES` may add more.
 fn resource() -> Resource {
     Resource::builder()
         .with_service_name("invoicing")
@@ -120,7 +120,7 @@ fn resource() -> Resource {
         .build()
 }
 
-/// Counts what arrives, and says when it does not.
+/// Counts what arrives, and reports when it does not.
 #[derive(Debug)]
 struct Counted {
     exporter: opentelemetry_otlp::SpanExporter,
@@ -129,7 +129,7 @@ struct Counted {
     failed: Failed,
 }
 
-/// Who is told why a batch is lost.
+/// Called with why a batch is lost.
 struct Failed(Box<dyn Fn(String) + Send + Sync>);
 
 impl fmt::Debug for Failed {

@@ -1,4 +1,4 @@
-//! Backups that are damaged, in every byte.
+//! Backups damaged in any byte.
 
 use age::secrecy::ExposeSecret as _;
 use age::x25519::Identity;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::domain::time::Timestamp;
 
-/// A folder with a backup of `database`, and of what age needs.
+/// A folder with a backup of `database`, and with what age needs.
 struct Place {
     folder: TempDir,
     encrypted: bool,
@@ -48,7 +48,7 @@ impl Place {
         std::fs::read(self.path("backup")).unwrap()
     }
 
-    /// What is in the backup, if its bytes were these.
+    /// What `bytes` unpack to, as a backup.
     fn unpacked(&self, bytes: &[u8]) -> Result<Vec<u8>, BackupError> {
         let (path, into) = (self.path("changed"), self.path("unpacked"));
         std::fs::write(&path, bytes).unwrap();
@@ -60,7 +60,7 @@ impl Place {
     }
 }
 
-/// Something between what is compressed well and what is not at all.
+/// Data between what compresses well and what does not at all.
 fn database(length: usize, random: &mut fastrand::Rng) -> Vec<u8> {
     (0..length)
         .map(|at| if at % 3 == 0 { random.u8(..) } else { at as u8 })

@@ -1,4 +1,4 @@
-//! The file that a copy makes, and takes away again when it comes to nothing.
+//! The file that a copy makes, and removes again if the copy comes to nothing.
 
 use std::fs::{OpenOptions, remove_file};
 use std::io::ErrorKind;
@@ -10,12 +10,11 @@ use crate::sql::copy::quoted;
 use crate::sqlite::connection::{connect, private, require_no_log_alone};
 use crate::sqlite::open_error::OpenError;
 
-/// A file that nobody had before. It goes with this, unless it is [kept](Made::keep), or somebody else has begun to
-/// use it meanwhile.
+/// A new file. Dropping this removes it, unless it is [kept](Made::keep) or another process has started to use it meanwhile.
 pub(crate) struct Made(Option<PathBuf>);
 
 impl Made {
-    /// Makes the file at `path`. None when there is one.
+    /// Makes the file at `path`. Returns `None` if one exists.
     ///
     /// # Errors
     /// [`OpenError::LogAlone`], [`OpenError::Open`].
@@ -41,13 +40,13 @@ impl Drop for Made {
     fn drop(&mut self) {
         let Some(path) = self.0.take() else { return };
         if is_unused(&path).unwrap_or(false) {
-            // What cannot be removed is an empty database, into which the next copy goes.
+            // If it cannot be removed, it is an empty database, into which the next copy goes.
             let _ = remove_file(&path);
         }
     }
 }
 
-/// Whether nobody else has the file open, and nothing is in it. Its companions are gone then.
+/// Whether no other process has the file open, and nothing is in it. Its companions are gone then.
 fn is_unused(path: &Path) -> rusqlite::Result<bool> {
     let file = connect(path)?;
     // Only a connection that has the file to itself can leave write-ahead logging.

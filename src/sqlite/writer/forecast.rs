@@ -1,5 +1,5 @@
-//! Who is let into the queue of changes: whose [wait](crate::pace) would not be too long. A turn is a group, since a commit
-//! costs about the same for one change as for a hundred.
+//! Decides which changes are let into the queue: those whose [wait](crate::pace) would not be too long. A turn is a group,
+//! since a commit costs about the same for one change as for a hundred.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -18,7 +18,7 @@ pub(super) struct Forecast(Mutex<State>);
 struct State {
     /// Changes in the queue.
     queued: usize,
-    /// Whether there is a group that is not answered yet.
+    /// Whether a group is not answered yet.
     under_way: bool,
     pace: Pace,
 }
@@ -33,7 +33,7 @@ impl Forecast {
         }))
     }
 
-    /// Counts a change that comes at `now`, unless it is to be refused.
+    /// Counts a change that comes at `now`, unless it has to be refused; returns whether it was counted.
     #[must_use]
     pub(super) fn enter(&self, now: Instant) -> bool {
         let mut state = self.state();
@@ -51,12 +51,12 @@ impl Forecast {
         self.state().queued
     }
 
-    /// Takes back a change that was counted and could not be queued.
+    /// Takes back a change that was counted but could not be queued.
     pub(super) fn leave(&self) {
         self.state().queued -= 1;
     }
 
-    /// A group of so many changes is begun.
+    /// A group of `changes` changes has started.
     pub(super) fn begin(&self, changes: usize) {
         let mut state = self.state();
         state.queued -= changes;
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// A queue whose groups, of one change each and one right behind the other, took so many milliseconds; the last is
+    /// A queue whose groups, of one change each and one right behind the other, took that many milliseconds; the last is
     /// under way, and nothing waits behind it.
     fn after_groups(millis: &[u64]) -> (Forecast, Instant) {
         let mut now = Instant::now();

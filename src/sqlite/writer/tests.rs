@@ -1,4 +1,4 @@
-//! The shared commit: who is answered what, and what stays.
+//! The shared commit: what each job is answered, and what stays.
 
 use std::future::Future;
 use std::sync::mpsc;
@@ -49,7 +49,7 @@ fn insert(sql: &Handle, value: i64) -> Result<i64, Error> {
     Ok(value)
 }
 
-/// Queues a change that holds the writer up until the answer is sent to (or dropped).
+/// Queues a change that holds up the writer until the sender is used (or dropped).
 fn hold(writer: &Writer) -> (impl Future<Output = Result<(), Error>>, mpsc::Sender<()>) {
     let (release, held) = mpsc::channel();
     let change = writer.write(move |_| {

@@ -1,8 +1,8 @@
-//! What makes two tables the same, whichever engine keeps them.
+//! Checksums of tables, to tell whether two are the same, on either engine.
 //!
-//! SHA-256 over every value of every row, in the order of the key: one byte for what it is, eight for its
-//! length, then its bytes. So no two different tables look alike, wherever one value ends and the next
-//! begins. Decimals count by value, as everywhere in the service: PostgreSQL writes `1e3` as `1000`.
+//! SHA-256 over every value of every row, in the order of the key: one byte for its type, eight for its length, then its
+//! bytes. So no two different tables look alike, wherever one value ends and the next starts. Decimals count by value, as
+//! everywhere in the service: PostgreSQL writes `1e3` as `1000`.
 
 use std::fmt;
 
@@ -26,16 +26,16 @@ impl fmt::Debug for Checksum {
     }
 }
 
-/// A checksum under way.
+/// A checksum in progress.
 pub(crate) struct Hasher(Context);
 
 impl Hasher {
-    /// That of nothing.
+    /// Starts the checksum of nothing.
     pub(crate) fn new() -> Hasher {
         Hasher(Context::new(&SHA256))
     }
 
-    /// A row more.
+    /// Adds a row.
     pub(crate) fn row(&mut self, row: &Row) {
         for value in row {
             match value {
@@ -50,13 +50,13 @@ impl Hasher {
         }
     }
 
-    /// A table by its own checksum, for the checksum of all of them.
+    /// Adds a table by its own checksum, for the checksum of all of them.
     pub(super) fn table(&mut self, name: &str, checksum: &Checksum) {
         self.text(name);
         self.part(2, &checksum.0);
     }
 
-    /// A text more.
+    /// Adds a text.
     pub(crate) fn text(&mut self, text: &str) {
         self.part(5, text.as_bytes());
     }
@@ -67,7 +67,7 @@ impl Hasher {
         self.0.update(bytes);
     }
 
-    /// The checksum of all of it.
+    /// Returns the checksum of all that was added.
     pub(crate) fn finish(self) -> Checksum {
         Checksum(self.0.finish().as_ref().to_vec())
     }

@@ -1,4 +1,4 @@
-//! Why a copy did not happen: what, where, and what to do.
+//! Errors of a copy: what failed, where, and what to do.
 
 use crate::domain::Cause;
 use crate::store::{Address, OpenError};
@@ -9,10 +9,10 @@ pub enum CopyError {
     /// A store could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// There is nothing where the source should be.
+    /// There is no database at the address of the source.
     #[error("{0} is no database of this program; check the address")]
     NoSource(Address),
-    /// The schema is of another version than this binary reads and writes.
+    /// The schema has another version than this binary reads and writes.
     #[error(
         "{address} has schema version {found}, and this program copies version {known}; it was left as it is. \
          Copy with the program that serves it, or bring an older one up to date first: any command does, \
@@ -44,20 +44,20 @@ pub enum CopyError {
         address: Address,
         /// The table, or `the database`.
         table: &'static str,
-        /// What the database said.
+        /// The database's error.
         source: Cause,
     },
-    /// The target could not be written, or not read again.
+    /// The target could not be written, or not read back.
     #[error("cannot write {table} to {address}: {source}. Nothing was copied")]
     Write {
         /// The target.
         address: Address,
         /// The table, or `the database`.
         table: &'static str,
-        /// What the database said.
+        /// The database's error.
         source: Cause,
     },
-    /// The target would not have what the source has.
+    /// The target would not have the same rows as the source.
     #[error(
         "the rows of {table} in {address} are not those that were read. Nothing was copied; \
          please report this"
@@ -68,7 +68,7 @@ pub enum CopyError {
         /// The table.
         table: &'static str,
     },
-    /// Nobody knows whether the target has everything or nothing.
+    /// It is unknown whether the target has everything or nothing.
     #[error(
         "{address} did not acknowledge the copy: {source}. It has everything or nothing: \
          `invoicing team list` shows which"
@@ -76,7 +76,7 @@ pub enum CopyError {
     Commit {
         /// The target.
         address: Address,
-        /// What the database said.
+        /// The database's error.
         source: Cause,
     },
 }

@@ -1,20 +1,19 @@
-//! A copy of everything that one store keeps into another, of the same engine or not.
+//! Copies everything that one store keeps into another, of the same engine or not.
 //!
-//! 1. The source is read in one transaction that sees one moment of it and changes nothing, its schema
-//!    included. Servers may go on working on it; what they write from then on is not in the copy.
-//! 2. The target gets a fresh schema, or has one already, and is otherwise empty; if not, it is refused as it
-//!    is. Nobody else can write to it until the end.
-//! 3. Each [table](TABLES) is read in the order of its key, some rows at a time, and written as it is: ids,
-//!    times, digests, records of idempotency, and the secret that signs cursors. So keys, sessions, codes,
-//!    cursors and repeats go on working. Sealed pairs of tokens alone stay behind, with the keys that they are wrapped
-//!    under, and count in no checksum (docs/decisions.md, S20).
-//! 4. Every table is then read again from the target, and has to have the checksum of what was read from the
-//!    source.
-//! 5. Only then is the one transaction on the target committed ([`Copied::commit`]). Until then, whatever
-//!    ends the copy (an error, a signal, a machine that stops) leaves the target as empty as it was. An SQLite file
-//!    that was made for it is taken away again, unless the process was killed.
+//! 1. The source is read in one transaction that sees one moment of it and changes nothing, its schema included. Servers may
+//!    go on working on it; what they write from then on is not in the copy.
+//! 2. The target gets a fresh schema, or already has one, and must otherwise be empty; if not, it is refused and left as it
+//!    is. No other process can write to it until the end.
+//! 3. Each [table](TABLES) is read in the order of its key, some rows at a time, and written as it is: ids, times, digests,
+//!    idempotency records, and the secret that signs cursors. So keys, sessions, codes, cursors and repeats go on working.
+//!    Only the sealed pairs of tokens stay behind, with the keys that they are wrapped under, and count in no checksum
+//!    (docs/decisions.md, S20).
+//! 4. Every table is then read back from the target, and must have the checksum of what was read from the source.
+//! 5. Only then is the one transaction on the target committed ([`Copied::commit`]). Until then, anything that ends the copy
+//!    (an error, a signal, a machine that stops) leaves the target as empty as it was. An SQLite file that was created for
+//!    the copy is removed again, unless the process was killed.
 //!
-//! The rules are here, once. An engine knows how to read rows of a table and how to write them.
+//! The rules are written here, once. An engine knows how to read rows of a table and how to write them.
 
 mod checksum;
 mod error;
@@ -35,8 +34,8 @@ pub use checksum::Checksum;
 pub(crate) use checksum::Hasher;
 pub use error::CopyError;
 
-/// All tables, each behind those that it refers to. A table that an engine has and this list has not fails a test, which
-/// reads the catalog of each engine.
+/// All tables, each after those that it refers to. A table that an engine has and this list lacks fails a test, which reads
+/// the catalog of each engine.
 pub const TABLES: &[Table] = &[
     secret::row::TABLE,
     team::row::TABLE,
@@ -69,16 +68,16 @@ pub const TABLES: &[Table] = &[
     audit::row::TABLE,
 ];
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// The table at hand.
+    /// The current table.
     pub table: &'static str,
-    /// Whether it is being read again from the target.
+    /// Whether it is being read back from the target.
     pub verifying: bool,
-    /// Rows so far: each counts when it was written, and when it was read again.
+    /// Rows so far: each counts once when written, and once when read back.
     pub rows: u64,
-    /// Rows at the end, so counted.
+    /// The final value of `rows`.
     pub total: u64,
 }
 
@@ -93,7 +92,7 @@ pub struct Tally {
     pub checksum: Checksum,
 }
 
-/// A copy that is complete and verified, and that nobody sees yet.
+/// A copy that is complete and verified, but not yet visible to others.
 pub struct Copied {
     target: Target,
     address: Address,
@@ -102,7 +101,7 @@ pub struct Copied {
 }
 
 impl Copied {
-    /// The checksum of everything: two stores with the same content have the same, in any engine.
+    /// The checksum of everything: stores with the same content have the same, on any engine.
     pub fn checksum(&self) -> Checksum {
         let mut hasher = Hasher::new();
         for tally in &self.tables {
@@ -123,7 +122,7 @@ impl Copied {
     pub async fn commit(self) -> Result<(), CopyError> {
         let address = self.address;
         let Target { side, made } = self.target;
-        // A commit that fails leaves everything or nothing, and the operator looks which.
+        // A commit that fails leaves everything or nothing; the operator checks which.
         if let Some(made) = made {
             made.keep();
         }
@@ -132,8 +131,8 @@ impl Copied {
     }
 }
 
-/// Steps 1 to 4, telling of every step. To be given up at any time: then nothing has happened. Must be called
-/// inside a tokio runtime, on a thread that nobody else waits for: SQLite is read and written on it.
+/// Steps 1 to 4, reporting progress. May be dropped at any time: then nothing has happened. Must be called inside a tokio
+/// runtime, on a thread that nothing else waits for: SQLite is read and written on it.
 ///
 /// # Errors
 /// [`CopyError`].
@@ -171,7 +170,7 @@ pub async fn copy(
     })
 }
 
-/// Whether there could be a copy in `to`: step 2, of which nothing stays but the schema of a PostgreSQL database.
+/// Checks that `to` could take a copy: step 2, which leaves nothing behind except the schema in a PostgreSQL database.
 ///
 /// # Errors
 /// [`CopyError`].
@@ -179,13 +178,13 @@ pub async fn check_target(to: &Address) -> Result<(), CopyError> {
     open_target(to).await.map(drop)
 }
 
-/// Where a copy goes, and the file that was made for it, if one was. They are dropped in this order.
+/// The target of a copy, and the file that was created for it, if one was. They are dropped in this order.
 struct Target {
     side: Box<dyn Side>,
     made: Option<Made>,
 }
 
-/// A copy under way.
+/// A copy in progress.
 struct Copying<'a> {
     from: &'a Address,
     to: &'a Address,
@@ -238,8 +237,7 @@ impl Copying<'_> {
         }
     }
 
-    /// Tells that there are more rows done, and lets others run. SQLite never waits: here somebody may say
-    /// that the copy is given up.
+    /// Reports that more rows are done, and yields. SQLite never waits, so this is where a copy can be cancelled.
     async fn advance(&mut self, table: &Table, verifying: bool, rows: u64) {
         self.rows += rows;
         (self.progress)(Progress {
@@ -277,9 +275,9 @@ async fn open_target(to: &Address) -> Result<Target, CopyError> {
     Ok(Target { side, made })
 }
 
-/// Step 2, for what is there.
+/// Step 2, once the file is made.
 async fn open_empty(to: &Address) -> Result<Box<dyn Side>, CopyError> {
-    // Opening a store brings its schema up to date, which one that has data must not notice.
+    // Opening a store migrates its schema, which must not happen to one that has data.
     if let Some(mut before) = open_as_it_is(to).await? {
         let (found, known) = before
             .begin_reading()
@@ -308,7 +306,7 @@ async fn open_empty(to: &Address) -> Result<Box<dyn Side>, CopyError> {
     Ok(target)
 }
 
-/// What is there, untouched; nothing if there is no such file.
+/// Opens what exists, unchanged; `None` if there is no such file.
 async fn open_as_it_is(address: &Address) -> Result<Option<Box<dyn Side>>, OpenError> {
     Ok(match address {
         Address::Sqlite(path) if !path.exists() => None,
@@ -328,7 +326,7 @@ fn other_schema(address: &Address, found: i64, known: i64) -> CopyError {
     }
 }
 
-/// What an error is about that concerns no table.
+/// What an error names that concerns no table.
 const DATABASE: &str = "the database";
 
 fn unreadable(address: &Address, table: &'static str) -> impl FnOnce(Cause) -> CopyError {
@@ -349,7 +347,7 @@ fn unwritable(address: &Address, table: &'static str) -> impl FnOnce(Cause) -> C
     }
 }
 
-/// A tally under way.
+/// A tally in progress.
 struct Counting {
     table: &'static str,
     rows: u64,
@@ -365,7 +363,7 @@ impl Counting {
         }
     }
 
-    /// Counts rows, and says how many they are.
+    /// Counts rows, and returns how many they are.
     fn add(&mut self, batch: &[Row]) -> u64 {
         for row in batch {
             self.hasher.row(row);
