@@ -1,17 +1,17 @@
-//! A listener of its own for operators, which answers also when the process has no file left to open.
+//! A separate listener for operators, which answers even when the process has no file descriptor left.
 //!
-//! A connection is an open file. A client that holds as many connections as the process may have files takes
-//! the server from everybody else, and exactly then those who restart processes, and balancers, need an answer:
-//! dropshot's accept loop would wait until somebody closes a connection.
+//! A connection is an open file. A client that holds as many connections as the process may have files locks out all others,
+//! and exactly then balancers, and supervisors that restart processes, need an answer: dropshot's accept loop would wait
+//! until a connection is closed.
 //!
-//! 1. At the start a few files are set aside, so that the process has them and cannot use them for anything else.
-//! 2. When a connection cannot be accepted because no file is left, one of them is closed for it.
-//! 3. When a connection ends, what was given up is taken back before anybody else gets it. If somebody was faster, the
-//!    end of the next connection makes up for it.
-//! 4. A connection carries one request, and has ten seconds for it. There are at most 64 of them. When another comes,
-//!    or comes while no file is left, the one that has been there longest gives way.
+//! 1. At the start a few files are reserved, so that the process has them and cannot use them for anything else.
+//! 2. When a connection cannot be accepted because no file is left, a reserved one is closed for it.
+//! 3. When a connection ends, what was given up is taken back before anything else gets it. If something else was faster,
+//!    the end of the next connection makes up for it.
+//! 4. A connection carries one request, and has ten seconds for it. There are at most 64 of them. When another comes, or
+//!    comes while no file is left, the oldest gives way.
 //!
-//! 5. Connections that still cannot be accepted have a line in the log once a minute, with their number.
+//! 5. Connections that still cannot be accepted are reported in the log once a minute, with their number.
 //!
 //! Only HTTP/1.1, which is what balancers, probes and Prometheus speak in clear.
 
@@ -38,38 +38,38 @@ use tokio::time::{sleep, timeout};
 
 use crate::log::Seldom;
 
-/// Files that are set aside: as many operators are answered at once when nothing else is left.
+/// Reserved files: this many operators are answered at once when nothing else is left.
 const RESERVE: usize = 8;
 
-/// Connections at once. Operators make a few.
+/// The most connections at once. Operators make a few.
 const MAX_CONNECTIONS: usize = 64;
 
-/// How long a connection may take in all. `/readyz` takes a second at most.
+/// The total time that a connection may take. `/readyz` takes a second at most.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Before another attempt when the system refuses a connection for a reason that may pass.
+/// The delay before another attempt when the system refuses a connection for a reason that may pass.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// A request, as far as it matters here: nobody reads a body.
+/// A request, as far as it matters here: its body is never read.
 pub(super) type Request = http::Request<Incoming>;
 
-/// What answers every request.
+/// Answers every request.
 pub(super) type Handler =
     Arc<dyn Fn(Request) -> BoxFuture<'static, Response<String>> + Send + Sync>;
 
-/// The listener; it ends when this is dropped.
+/// The listener; dropping it ends it.
 pub struct Listener {
     address: SocketAddr,
     _tasks: JoinSet<()>,
 }
 
 impl Listener {
-    /// Listens on `address`, and lets `handler` answer every request.
+    /// Listens on `address`, and answers every request with `handler`.
     ///
     /// # Errors
     /// When the address cannot be listened on.
     pub fn start(address: SocketAddr, handler: Handler, log: Logger) -> io::Result<Self> {
-        // Not by tokio, so that nothing here has to wait.
+        // Not with tokio, so that nothing here has to wait.
         let socket = StdListener::bind(address)?;
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
@@ -88,18 +88,18 @@ impl Listener {
         })
     }
 
-    /// The address that it listens on, its port known.
+    /// The address that it listens on, with the actual port.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 }
 
-/// What the accept loop has.
+/// The state of the accept loop.
 struct Accept {
     socket: TcpListener,
     reserve: Arc<Reserve>,
     connections: Connections,
-    /// What could not be accepted (step 5).
+    /// Connections that could not be accepted (step 5).
     missed: Seldom,
     log: Logger,
 }
@@ -139,22 +139,22 @@ impl Accept {
     }
 }
 
-/// One request and its answer, in time.
+/// Serves one request, within the time limit.
 async fn serve(stream: TcpStream, handler: Handler) {
     let service = service_fn(|request| handler(request).map(Ok::<_, Infallible>));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
-    // A client that hangs up, or sends what is no request, or takes too long, gets nothing.
+    // A client that hangs up, sends something other than a request, or takes too long gets nothing.
     let _ = timeout(CONNECTION_TIMEOUT, connection).await;
 }
 
-/// The connections that are open (step 4). They end with this.
+/// The open connections (step 4). Dropping this ends them.
 #[derive(Default)]
 struct Connections {
     tasks: JoinSet<()>,
-    /// The one that has been there longest first.
+    /// The oldest first.
     open: VecDeque<AbortHandle>,
 }
 
@@ -168,27 +168,27 @@ impl Connections {
         self.open.push_back(self.tasks.spawn(connection));
     }
 
-    /// Ends the connection that has been there longest. Whether there was one.
+    /// Ends the oldest connection. Returns whether there was one.
     async fn give_way(&mut self) -> bool {
         let Some(longest) = self.open.pop_front() else {
             return false;
         };
         longest.abort();
-        // Its file is free when it has ended.
+        // Its file is free once the task has ended.
         while !longest.is_finished() && self.tasks.join_next().await.is_some() {}
         true
     }
 }
 
-/// Files that are open for nothing but to be given up (steps 1 to 3).
+/// Files that are open only to be given up (steps 1 to 3).
 struct Reserve {
-    /// What they are copies of.
+    /// The file that they duplicate.
     original: OwnedFd,
     files: Mutex<Vec<OwnedFd>>,
 }
 
 impl Reserve {
-    /// Step 1. A copy of a file that is open already needs no path.
+    /// Step 1. Duplicating an open file needs no path.
     fn set_aside(original: BorrowedFd<'_>) -> io::Result<Self> {
         let reserve = Self {
             original: original.try_clone_to_owned()?,
@@ -198,7 +198,7 @@ impl Reserve {
         Ok(reserve)
     }
 
-    /// Whether there was one left to give up.
+    /// Gives up a file. Returns whether there was one left.
     fn give_up(&self) -> bool {
         self.files().pop().is_some()
     }
@@ -214,7 +214,7 @@ impl Reserve {
     }
 
     fn files(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
-        // A list of files is whole even if somebody panicked while holding it.
+        // The list is consistent even if a holder of the lock panicked.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,12 @@
 //! The counters of a replica, in the text format of Prometheus (docs/metrics.md lists them).
 //!
-//! They are counted whether or not somebody listens. What happens in a layer is counted there, by numbers that know nothing
-//! of Prometheus ([`crate::tally`]); what only is, such as the length of a queue, is asked for when the page is. Both are put
-//! into a registry that is made for each page, so that what a series is called, and how it is shown, stands here alone: one
-//! file a group.
+//! They are counted whether or not they are scraped. Events in a layer are counted there, by counters that know nothing of
+//! Prometheus ([`crate::tally`]); current values, such as the length of a queue, are read when the page is requested. Both
+//! are put into a registry that is made for each page, so that the names of series, and how they are shown, are decided only
+//! here: one file per group.
 //!
-//! Each series is there from the start, with every value of its labels: the first of something is a rise from 0, which an
-//! alert sees, and not a series that begins at 1.
+//! Each series exists from the start, with every value of its labels: the first event is a rise from 0, which an alert sees,
+//! and not a series that starts at 1.
 
 mod background;
 mod database;
@@ -36,7 +36,7 @@ pub(crate) use requests::{FILE, NO_METHOD, PREFLIGHT};
 /// The media type of the page.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What is counted, but for what the app and its store count themselves.
+/// All counters except those of the app and its store.
 #[derive(Default)]
 pub struct Metrics {
     requests: Requests,
@@ -44,16 +44,16 @@ pub struct Metrics {
     load: OnceLock<Box<dyn Fn() -> Load + Send + Sync>>,
     /// What the rate limits refuse.
     pub limits: Arc<limit::Counts>,
-    /// What becomes of letters.
+    /// Letters by outcome.
     pub mail: mail::Counts,
     /// When the server's certificate ends, in Unix time; 0 while there is none.
     certificate_end: AtomicU64,
-    /// What becomes of spans.
+    /// Spans by outcome.
     pub traces: Arc<trace::Counts>,
 }
 
 impl Metrics {
-    /// Shows these operations, by their names, from now on, whether or not they are asked for.
+    /// From now on, shows these operations, by their names, whether or not they are requested.
     pub fn declare(&self, operations: &[&'static str]) {
         self.requests.declare(operations);
     }
@@ -63,29 +63,29 @@ impl Metrics {
         self.requests.answered(operation, status, latency);
     }
 
-    /// Counts a request that no operation has answered, by the status that it got.
+    /// Counts a request that no operation answered, by its status.
     pub(crate) fn refused_by_router(&self, status: u16, latency: Duration) {
         self.requests.refused_by_router(status, latency);
     }
 
-    /// Counts a request that was refused, as there was not enough of something.
+    /// Counts a request that was refused for lack of something.
     pub(crate) fn refused(&self, shortage: Shortage) {
         self.shortages.note(shortage);
     }
 
-    /// The server's certificate ends then, in Unix time.
+    /// Sets when the server's certificate ends, in Unix time.
     pub(crate) fn certificate_ends(&self, end: Duration) {
         self.certificate_end.store(end.as_secs(), Ordering::Relaxed);
     }
 
-    /// Who knows what is under way.
+    /// Sets the source of the current load.
     pub(crate) fn load_is(&self, load: impl Fn() -> Load + Send + Sync + 'static) {
         // A replica has one server.
         _ = self.load.set(Box::new(load));
     }
 
-    /// All of it, with what the app has counted. It reads some files of the system: a fraction of a millisecond, and as much
-    /// for each thousand series.
+    /// The whole page, with the counters of the app. Reading some files of the system takes a fraction of a millisecond, and
+    /// so does each thousand series.
     pub(crate) fn page(&self, app: &App, traffic: &Traffic) -> String {
         let mut registry = Registry::default();
         process::show(&mut Page(&mut registry));

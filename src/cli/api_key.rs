@@ -1,4 +1,4 @@
-//! `invoicing api-key`: what a team's integrations present instead of a password.
+//! `invoicing api-key`: the credentials that a team's integrations use instead of a password.
 
 use crate::app::App;
 use crate::domain::api_key::{ApiKey as Key, RotatedApiKey, Scope, ShownApiKey};

@@ -28,7 +28,7 @@ impl Audit {
         let Self::List { team, part } = self;
         let named: &[&str] = if team.is_some() { &["teamId"] } else { &[] };
         let team = match team {
-            // Also of one that was deleted, of which the id alone is known.
+            // A deleted team is only known by its id.
             Some(NamedTeam::Id(id)) => Some(id),
             Some(team) => Some(app.get_team(team).await?.id),
             None => None,
@@ -40,7 +40,7 @@ impl Audit {
     }
 }
 
-/// Nobody has done it where the command line has.
+/// Without `userId` if the command line did it.
 fn record(event: AuditEvent) -> Record {
     Record::default()
         .with_text("id", event.id)

@@ -1,4 +1,4 @@
-//! `invoicing auth-code`: what a sign-in page hands to the app.
+//! `invoicing auth-code`: the codes that a sign-in page hands to the app.
 
 use crate::app::App;
 use crate::domain::auth_code::CodeChallenge;

@@ -192,7 +192,7 @@ impl Restore {
     }
 }
 
-/// Runs `work` on a thread for blocking work, with a bar, to be ended by Ctrl-C or SIGTERM.
+/// Runs `work` on a blocking thread, with a progress bar; Ctrl-C or SIGTERM stops it.
 async fn watched<T: Send + 'static>(
     work: impl FnOnce(&Watch) -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, CommandError> {
@@ -204,7 +204,7 @@ async fn watched<T: Send + 'static>(
         shown.set_position(progress.done);
     });
     let stopping = watch.clone();
-    // As systemd ends it.
+    // The signal by which systemd stops it.
     let mut terminated = signal(SignalKind::terminate())?;
     let ended = async {
         tokio::select! { it = ctrl_c() => it, _ = terminated.recv() => Ok(()) }
@@ -215,7 +215,7 @@ async fn watched<T: Send + 'static>(
         ended = ended => {
             ended?;
             stopping.stop();
-            // Until it has taken away what there is.
+            // Waits until it has cleaned up.
             work.await
         }
     };
@@ -243,7 +243,7 @@ fn tables(tallies: &[Tally]) -> Vec<Record> {
     tallies.iter().map(row).collect()
 }
 
-/// To the thousandth.
+/// Rounded to a thousandth.
 fn seconds(begun: Instant) -> f64 {
     (begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0
 }

@@ -1,20 +1,20 @@
-//! Why a command did not do what it was asked to.
+//! Why a command failed.
 
 use dropshot::ApiDescriptionRegisterError;
 
 use crate::domain;
 use crate::start_error::StartError;
 
-/// Why a command did not do what it was asked to.
+/// Why a command failed.
 #[derive(Debug)]
 pub(super) enum CommandError {
-    /// It could not: exit code 1.
+    /// It could not be carried out: exit code 1.
     Failed(String),
-    /// It was asked wrongly: exit code 2.
+    /// It was used wrongly: exit code 2.
     Usage(String),
 }
 
-/// Who types a command is the operator, and may read the cause that a stranger never sees.
+/// The operator who runs a command may read the cause, which strangers never see.
 impl From<domain::Error> for CommandError {
     fn from(error: domain::Error) -> Self {
         Self::Failed(error.with_causes())

@@ -1,4 +1,4 @@
-//! `invoicing completions`: what a shell completes the commands by.
+//! `invoicing completions`: scripts with which a shell completes commands.
 
 use clap_complete::{Shell, generate};
 

@@ -1,4 +1,4 @@
-//! `invoicing copy`: from one database into another.
+//! `invoicing copy`: copies one database into another.
 
 use std::time::Instant;
 
@@ -57,7 +57,7 @@ impl Copy {
         bar.finish_and_clear();
         let (record, tables) = (record(from, &self.to, &copied), tables(&copied));
         let rows = copied.rows();
-        // From here on an interruption would leave the operator in doubt.
+        // From here on, an interruption would leave the outcome unknown.
         copied.commit().await?;
         let seconds = begun.elapsed().as_secs_f64();
         let record = record

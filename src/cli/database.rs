@@ -1,4 +1,4 @@
-//! The service on the database that the settings name.
+//! Opens the service on the database of the settings.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::domain::time::{Clock as _, SystemClock};
 use crate::settings::{Origin, Settings, Toggle};
 use crate::store::{self, OpenError, Store};
 
-/// The service on the database of the settings, which is made if there is none. `backed_up` is told of the backup of a file
-/// that is brought up to date.
+/// Opens the service on the database of the settings, creating it if it does not exist. `backed_up` is called with the
+/// backup of a file that is about to be upgraded.
 pub(super) async fn open_or_make(
     settings: &Settings,
     backed_up: impl FnOnce(&Made),
@@ -19,7 +19,7 @@ pub(super) async fn open_or_make(
     app(store::open(&settings.database).await, settings).await
 }
 
-/// The same of a database that is there: a command in the wrong folder makes none.
+/// As [`open_or_make`], for an existing database: a command in the wrong folder creates none.
 pub(super) async fn open(
     settings: &Settings,
     backed_up: impl FnOnce(&Made),
@@ -28,7 +28,7 @@ pub(super) async fn open(
     app(store::open_existing(&settings.database).await, settings).await
 }
 
-/// Makes a backup of a file that is about to be brought up to date. Without one, it is not.
+/// Backs up a file that is about to be upgraded. If the backup fails, the file is not upgraded.
 async fn back_up(settings: &Settings, backed_up: impl FnOnce(&Made)) -> Result<(), CommandError> {
     if settings.backup_before_upgrade == Toggle::Off {
         return Ok(());
@@ -48,7 +48,7 @@ async fn back_up(settings: &Settings, backed_up: impl FnOnce(&Made)) -> Result<(
     Ok(())
 }
 
-/// What the settings say of a backup.
+/// The settings of a backup.
 pub(super) fn order(settings: &Settings) -> Order {
     Order {
         database: settings.database.clone(),

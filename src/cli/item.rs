@@ -1,4 +1,4 @@
-//! `invoicing folder` and `invoicing file`: what share links lead to.
+//! `invoicing folder` and `invoicing file`: the targets of share links.
 
 use crate::app::App;
 use crate::domain::id::{FileId, FolderId};
@@ -183,7 +183,7 @@ fn file(file: item::File) -> Record {
         .with_time("createdAt", file.created_at)
 }
 
-/// A row of a list whose team was asked for.
+/// A row of a list for one team.
 fn of_a_team(record: Record) -> Record {
     record.without_columns(&["teamId"])
 }

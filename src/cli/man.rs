@@ -1,7 +1,7 @@
-//! `invoicing man`: the manual pages, made of what `--help` says.
+//! `invoicing man`: the manual pages, made from the text of `--help`.
 //!
-//! They are those of `clap_mangen`, but for what a command says below its options: its examples keep their lines, as they
-//! are there to be copied.
+//! They are those of `clap_mangen`, except for the text below a command's options: its examples keep their lines, as they
+//! are meant to be copied.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,9 +24,9 @@ pub(super) struct Man {
 }
 
 impl Man {
-    /// Makes the pages of `program`, the whole command line.
+    /// Generates the pages of `program`, the whole command line.
     pub(super) fn run(self, program: clap::Command) -> Result<(), CommandError> {
-        // `help` says nothing that the pages do not say.
+        // `help` adds nothing to the pages.
         let mut program = program.disable_help_subcommand(true);
         program.build();
         match self.to {
@@ -45,7 +45,7 @@ struct Page {
     text: Vec<u8>,
 }
 
-/// Writes the page of `command` and of those below it.
+/// Writes the page of `command` and those of its subcommands.
 fn write_all(command: &clap::Command, folder: &Path) -> Result<(), CommandError> {
     let page = page(command)?;
     let path = folder.join(page.file_name);
@@ -58,7 +58,7 @@ fn write_all(command: &clap::Command, folder: &Path) -> Result<(), CommandError>
 
 fn page(command: &clap::Command) -> Result<Page, CommandError> {
     let examples = command.get_after_help().map(ToString::to_string);
-    // A date would have to be made up; without any text, `roff` would take what comes next for it.
+    // There is no date to give; with an empty text, `roff` would take the next argument for it.
     let man = clap_mangen::Man::new(command.clone().after_help(Resettable::Reset))
         .date("\"\"")
         .source(format!("invoicing {}", super::VERSION))
@@ -74,7 +74,7 @@ fn page(command: &clap::Command) -> Result<Page, CommandError> {
     })
 }
 
-/// What a command says below its options, line by line as it stands there.
+/// The text below a command's options, line by line.
 fn below_the_options(said: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["EXAMPLES"]).control("nf", []);

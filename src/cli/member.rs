@@ -143,7 +143,7 @@ async fn list(app: &App, of: Of, part: &PartOf<UserId>) -> Result<Output, Comman
     Ok(part.list(records.collect(), "teamId"))
 }
 
-/// A member is known in its team by its user's id.
+/// A member is identified within its team by its user's id.
 fn record(team: TeamId, user: UserId) -> Record {
     Record::default()
         .with_text("id", user)

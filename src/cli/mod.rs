@@ -1,14 +1,14 @@
-//! The command line: what an operator types, what comes back.
+//! The command line: its commands, and what they print.
 //!
-//! - Every command takes the settings that it uses ([`crate::settings`]) and no others, and `--json` when it works
-//!   on the database. Both are added here, to all commands at once, not in each of them.
-//! - Standard output has the answer and nothing else: one JSON value, or text for people. Notes, warnings
-//!   and failures go to standard error.
+//! - Every command takes the settings that it uses ([`crate::settings`]) and no others, and `--json` if it works on the
+//!   database. Both are added here, to all commands at once, not in each of them.
+//! - Standard output has the answer and nothing else: one JSON value, or text for people. Notes, warnings and failures go to
+//!   standard error.
 //! - The exit code is 0, 1 when the command failed, or 2 when it was used wrongly, settings included.
-//! - Commands open the database themselves, also while a server runs on it, and call the same
-//!   [`App`](crate::app::App) as the server does; no rule is written here.
+//! - Commands open the database themselves, even while a server runs on it, and call the same [`App`](crate::app::App) as
+//!   the server does; no rules are implemented here.
 //!
-//! One file a noun, named as in [`crate::app`]; each has its arguments and one function that runs them.
+//! One file per noun, named as in [`crate::app`]; each has its arguments and one function that runs them.
 
 mod api_key;
 mod audit;
@@ -125,7 +125,7 @@ enum OnDatabase {
 }
 
 impl OnDatabase {
-    /// Whether it is what somebody begins with, who has no database yet.
+    /// Whether it may be the first command, before there is a database.
     fn may_begin(&self) -> bool {
         match self {
             OnDatabase::SetupLink(_) => true,
@@ -141,7 +141,7 @@ pub fn main() -> ExitCode {
     let variables = std::env::vars_os().collect();
     let started = match Started::new(command, arguments, variables) {
         Ok(started) => started,
-        // Help and version are no failures; clap knows, and knows the exit codes.
+        // Help and version are not failures; clap handles them, exit codes included.
         Err(sources::Error::Usage(error)) => error.exit(),
         Err(error @ sources::Error::Wrong(_)) => {
             return report(CommandError::Usage(error.to_string()));
@@ -161,7 +161,7 @@ pub fn main() -> ExitCode {
 fn run(command: Command, settings: &Settings, started: Started) -> Result<(), CommandError> {
     let resolved = &started.resolved;
     let matches = sources::leaf(&resolved.matches);
-    // The server has a log for them, and they are findings.
+    // The server logs them, and `doctor` reports them as findings.
     if !matches!(command, Command::Serve(_) | Command::Doctor(_)) {
         resolved
             .warnings
@@ -245,7 +245,7 @@ async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output,
     }
 }
 
-/// Tells why a command failed.
+/// Prints why a command failed.
 fn report(error: CommandError) -> ExitCode {
     let (text, code) = match error {
         CommandError::Failed(text) => (text, 1),
@@ -257,12 +257,12 @@ fn report(error: CommandError) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// The whole command line, with `texts` in the place of the settings' defaults.
+/// The whole command line, with `texts` in place of the settings' defaults.
 fn command(texts: &Texts) -> clap::Command {
     complete(Cli::command(), texts, "")
 }
 
-/// Adds settings and `--json` to every command below `command`, showing what concerns it.
+/// Adds settings and `--json` to every command below `command`, showing only what concerns it.
 fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command {
     if command.has_subcommands() {
         return command.mut_subcommands(|below| {
@@ -284,16 +284,16 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
         if own.contains(arg.get_id()) || path == "serve" {
             return arg;
         }
-        // What a page says about the setting would bury what the command says about itself.
+        // The page's text about the setting would bury the command's own.
         let arg = arg.long_help(Resettable::Reset);
-        // The demo takes it in order to refuse it with better words.
+        // The demo takes it only to refuse it with a better message.
         let hidden = path == "demo" && arg.get_id() == "database"
             || path != "backup create" && is_of_upgrades(arg.get_id().as_str());
         arg.hide(hidden)
     })
 }
 
-/// Which settings a command takes, by their names: those that it uses.
+/// Which settings a command takes: returns a test of their names.
 fn takes(path: &str) -> fn(&str) -> bool {
     match path {
         "serve" | "doctor" => |_| true,
@@ -325,12 +325,12 @@ fn takes(path: &str) -> fn(&str) -> bool {
     }
 }
 
-/// Whether a setting is one of those that say which database is opened, and what is done before it is brought up to date.
+/// Whether a setting decides which database is opened, or what is done before it is upgraded.
 fn opening(name: &str) -> bool {
     matches!(name, "database" | "config") || is_of_upgrades(name)
 }
 
-/// Whether a setting matters where a database is brought up to date, which few commands ever do.
+/// Whether a setting only matters when a database is upgraded, which few commands ever do.
 fn is_of_upgrades(name: &str) -> bool {
     matches!(name, "backup_before_upgrade" | "backup_recipients")
 }

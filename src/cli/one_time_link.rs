@@ -1,4 +1,4 @@
-//! What commands print of links that are good once.
+//! What commands print about one-time links.
 
 use crate::app::App;
 use crate::domain::invitation::IssuedInvitation;
@@ -7,10 +7,10 @@ use crate::domain::one_time_link::IssuedLink;
 use super::command_error::CommandError;
 use super::record::Record;
 
-/// Where the pages are that links lead to.
+/// The origin of the pages that links lead to.
 ///
 /// # Errors
-/// When there are none.
+/// When there are no pages.
 pub(super) fn origin(app: &App) -> Result<&str, CommandError> {
     app.origin().ok_or_else(|| {
         CommandError::Failed(
@@ -21,14 +21,14 @@ pub(super) fn origin(app: &App) -> Result<&str, CommandError> {
     })
 }
 
-/// A link, with its secret, which is shown here alone.
+/// A link, with its secret, which is shown only here.
 pub(super) fn record(issued: &IssuedLink, origin: &str) -> Record {
     Record::default()
         .with("url", issued.url(origin).reveal())
         .with_distant_time("expiresAt", Some(issued.expires_at))
 }
 
-/// An invitation, with the secret of its link, which is shown here alone.
+/// An invitation, with the secret of its link, which is shown only here.
 pub(super) fn invitation(issued: &IssuedInvitation, origin: &str) -> Record {
     let invitation = &issued.invitation;
     Record::default()

@@ -1,4 +1,4 @@
-//! How an answer is printed: one JSON value, or aligned text for people.
+//! Prints an answer: one JSON value, or aligned text for people.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -15,7 +15,7 @@ use super::table::table;
 /// The name of the flag `--utc`.
 pub(super) const UTC: &str = "utc";
 
-/// Room for an id, and for most names.
+/// Wide enough for an id, and for most names.
 const WIDEST_CELL: usize = 40;
 
 /// The name of the flag `--json`.
@@ -37,7 +37,7 @@ pub(super) fn utc_flag() -> Arg {
         .help("Show times in UTC instead of this machine's zone, and none as \"3 days ago\"")
 }
 
-/// What a command answers.
+/// The answer of a command.
 pub(super) struct Output {
     body: Body,
     note: Option<String>,
@@ -45,15 +45,15 @@ pub(super) struct Output {
 }
 
 enum Body {
-    /// Nothing: the command has written what it was asked for, or only a note is left to say.
+    /// Nothing: the command has already written its output, or there is only a note.
     Nothing,
     One(Record),
     /// One thing with a list in it: its fields, the name of the list, and the list.
     Whole(Record, &'static str, Vec<Record>),
     Many(Vec<Record>),
-    /// JSON, also for people.
+    /// JSON, for people too.
     Document(Value),
-    /// A list, and what people read instead.
+    /// A list, and the text that people read instead.
     Told(String, Vec<Record>),
 }
 
@@ -76,7 +76,7 @@ impl Output {
         }
     }
 
-    /// A document that is JSON whoever reads it.
+    /// A document that is always printed as JSON.
     pub(super) fn document(document: Value) -> Self {
         Self {
             body: Body::Document(document),
@@ -85,7 +85,7 @@ impl Output {
         }
     }
 
-    /// A list that people read as a text of its own.
+    /// A list for which people get a text of its own.
     pub(super) fn told(text: String, records: Vec<Record>) -> Self {
         Self {
             body: Body::Told(text, records),
@@ -94,7 +94,7 @@ impl Output {
         }
     }
 
-    /// No answer.
+    /// An empty answer.
     pub(super) fn nothing() -> Self {
         Self {
             body: Body::Nothing,
@@ -103,7 +103,7 @@ impl Output {
         }
     }
 
-    /// The same of a command that did not do all that it was asked to, and why: exit code 1.
+    /// Marks the command as not fully successful, and why: exit code 1.
     pub(super) fn failing(self, why: impl Into<String>) -> Self {
         Self {
             failure: Some(why.into()),
@@ -111,7 +111,7 @@ impl Output {
         }
     }
 
-    /// The same with something that its reader should know, on standard error.
+    /// Adds a note for standard error.
     pub(super) fn with_note(self, note: impl Into<String>) -> Self {
         Self {
             note: Some(note.into()),
@@ -119,10 +119,10 @@ impl Output {
         }
     }
 
-    /// Prints it.
+    /// Prints the answer.
     ///
     /// # Errors
-    /// When it cannot be printed; why the command failed, once that is.
+    /// When it cannot be printed; otherwise the reason why the command failed, if it did.
     pub(super) fn print(self, json: bool, utc: bool) -> Result<(), CommandError> {
         let style = Style {
             utc,
@@ -143,7 +143,7 @@ impl Output {
             (Body::Document(document), true) => to_json(document),
             (Body::Document(document), false) => indented(document),
         };
-        // Here a reader that has gone is a failure: a key is shown only once.
+        // A closed pipe is a failure here: a key is shown only once.
         write(&text).map_err(unwritable)?;
         if let Some(note) = &self.note {
             say(&format!("note: {note}"));
@@ -174,7 +174,7 @@ fn unwritable(error: io::Error) -> CommandError {
     CommandError::Failed(format!("cannot write to standard output: {error}"))
 }
 
-/// Writes a text that can be had again. A reader that has seen enough (`| head`) is no failure.
+/// Writes a text that can be printed again. A reader that has seen enough (`| head`) is not a failure.
 pub(super) fn print(text: &str) -> Result<(), CommandError> {
     match write(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(error)),
@@ -182,19 +182,19 @@ pub(super) fn print(text: &str) -> Result<(), CommandError> {
     }
 }
 
-/// Writes a line to standard error. Nothing is left to be done when nobody reads that.
+/// Writes a line to standard error. If that fails, there is nothing left to do.
 pub(super) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
 fn to_json(value: &impl Serialize) -> String {
-    // Cannot fail: keys are texts and values are JSON already.
+    // Cannot fail: keys are strings and values are already JSON.
     let mut text = serde_json::to_string(value).expect("a record is JSON");
     text.push('\n');
     text
 }
 
-/// JSON on many lines. What could steer a terminal is escaped, so that it is the same JSON still.
+/// JSON on several lines. Characters that could control a terminal are escaped, so it is still the same JSON.
 fn indented(document: &Value) -> String {
     let text = format!("{document:#}");
     let mut lines = String::with_capacity(text.len() + 1);

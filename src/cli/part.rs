@@ -8,7 +8,7 @@ use crate::domain::list::{PART_LIMIT, Part};
 use super::output::Output;
 use super::record::Record;
 
-/// The most that a command lists at once, all of which is in memory meanwhile.
+/// The most entries that a command lists at once; all of them are held in memory.
 const MAX_LIMIT: i64 = 10_000;
 
 /// Which part of a list to show.
@@ -37,7 +37,8 @@ where
         }
     }
 
-    /// What the command answers; where there may be more, it says how to see that. `id` is the field that `--after` takes.
+    /// Builds the answer of the command; if there may be more, a note tells how to see it. `id` is the field that `--after`
+    /// takes.
     pub(super) fn list(&self, records: Vec<Record>, id: &str) -> Output {
         let full = records.len() as u64 >= u64::from(self.limit);
         let last = records.last().and_then(|record| record.text(id));

@@ -1,8 +1,8 @@
-//! How far a long command is.
+//! The progress of a long command.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on a terminal; elsewhere nothing.
+/// A progress bar on a terminal; hidden elsewhere.
 pub(super) fn bar() -> ProgressBar {
     let template = "{msg:28} {wide_bar} {percent:>3} %, {eta} left";
     match ProgressStyle::with_template(template) {

@@ -1,4 +1,4 @@
-//! What a command tells of one thing: for programs as JSON, for people as lines or as a row of a table.
+//! How a command shows one thing: as JSON for programs, as lines or as a row of a table for people.
 
 use chrono::{DateTime, Local, SecondsFormat, Utc};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use crate::domain::time::Timestamp;
 
-/// How people want it.
+/// How people want it shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
-    /// Times in UTC instead of those of this place, and never as "3 days ago".
+    /// Times in UTC instead of the local time zone, and never as "3 days ago".
     pub(super) utc: bool,
     /// What "ago" counts from.
     pub(super) now: Timestamp,
-    /// The most columns of a cell, where a table should fit a terminal.
+    /// The most columns of a cell, if a table should fit a terminal.
     pub(super) cell: Option<usize>,
 }
 
@@ -29,17 +29,17 @@ struct Field {
     detail: bool,
 }
 
-/// A time, of which people see less than programs do.
+/// A time, which people see in less detail than programs do.
 #[derive(Clone, Copy)]
 enum Time {
     /// When something was made.
     Made(Timestamp),
-    /// What is told by how far it is from now.
+    /// Shown as the distance from now.
     Distant(Timestamp),
 }
 
 impl Record {
-    /// The same with one more field, named as in the interface's JSON.
+    /// Adds a field, named as in the interface's JSON.
     pub(super) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
         self.0.push(Field {
             name,
@@ -50,29 +50,29 @@ impl Record {
         self
     }
 
-    /// The same with one more field that is printed as text: an id, a code of a list.
+    /// Adds a field that is printed as text: an id, a code of a list.
     pub(super) fn with_text(self, name: &'static str, value: impl ToString) -> Self {
         self.with(name, value.to_string())
     }
 
-    /// The same with one more field that may be null.
+    /// Adds a field that may be null.
     pub(super) fn with_optional(self, name: &'static str, value: Option<impl ToString>) -> Self {
         self.with(name, value.map(|value| value.to_string()))
     }
 
-    /// The same with the time at which something was made or changed.
+    /// Adds the time at which something was made or changed.
     pub(super) fn with_time(self, name: &'static str, time: Timestamp) -> Self {
         self.with_optional(name, Some(time))
             .timed(Some(Time::Made(time)))
     }
 
-    /// The same with a time that a table tells by how far it is from now; there may be none.
+    /// Adds a time that a table shows as the distance from now, if there is one.
     pub(super) fn with_distant_time(self, name: &'static str, time: Option<Timestamp>) -> Self {
         self.with_optional(name, time)
             .timed(time.map(Time::Distant))
     }
 
-    /// The same; tables have no columns for these fields, because who asked has named them, or they are too long.
+    /// Leaves these fields out of tables, because the caller has named them, or they are too long.
     pub(super) fn without_columns(mut self, names: &[&str]) -> Self {
         for field in &mut self.0 {
             field.detail |= names.contains(&field.name);
@@ -93,7 +93,7 @@ impl Record {
         field.value.as_str()
     }
 
-    /// Its fields, one a line.
+    /// Its fields, one per line.
     pub(super) fn lines(&self, style: Style) -> String {
         let width = self.0.iter().map(|field| field.name.len()).max();
         let width = width.unwrap_or_default();
@@ -107,13 +107,13 @@ impl Record {
         self.0.iter().map(line).collect()
     }
 
-    /// The names of its columns.
+    /// The names of the columns.
     pub(super) fn head(&self) -> Vec<String> {
         let columns = self.0.iter().filter(|field| !field.detail);
         columns.map(|field| field.name.to_owned()).collect()
     }
 
-    /// Its cells.
+    /// The cells.
     pub(super) fn row(&self, style: Style) -> Vec<String> {
         let columns = self.0.iter().filter(|field| !field.detail);
         let cell = |field: &Field| match field.time {
@@ -124,7 +124,7 @@ impl Record {
         columns.map(cell).collect()
     }
 
-    /// Its fields as members of an object.
+    /// Adds the fields as members of an object.
     pub(super) fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         for field in &self.0 {
             map.serialize_entry(field.name, &field.value)?;
@@ -141,7 +141,7 @@ impl Serialize for Record {
     }
 }
 
-/// A time to the second, with the zone that it is told in.
+/// A time to the second, with its time zone.
 fn zoned(time: Timestamp, style: Style) -> String {
     let time: DateTime<Utc> = time.to_datetime();
     match style.utc {
@@ -153,7 +153,7 @@ fn zoned(time: Timestamp, style: Style) -> String {
     }
 }
 
-/// A time to the second; in a table, the zone of this place goes without saying.
+/// A time to the second; in a table, the local time zone goes without saying.
 fn short(time: Timestamp, style: Style) -> String {
     match style.utc {
         true => zoned(time, style),
@@ -165,7 +165,7 @@ fn short(time: Timestamp, style: Style) -> String {
     }
 }
 
-/// How far a time is from now, in the largest unit of which there is at least two, or else one second.
+/// The distance of a time from now, in the largest unit of which there are at least two; below two seconds, "now".
 fn distance(time: Timestamp, now: Timestamp) -> String {
     const UNITS: [(u64, &str); 4] = [
         (86_400, "day"),
@@ -186,7 +186,7 @@ fn distance(time: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// Whether a character could steer a terminal, or turn what follows it around (Unicode's controls and its marks of
+/// Whether a character could control a terminal, or reorder the text that follows (Unicode's controls, and its marks of
 /// direction and of lines).
 pub(super) fn steers(char: char) -> bool {
     let marks = ['\u{200e}', '\u{200f}', '\u{61c}', '\u{2028}', '\u{2029}'];
@@ -195,7 +195,7 @@ pub(super) fn steers(char: char) -> bool {
         || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text for a terminal. Names come from strangers, so what could steer the terminal is replaced.
+/// A text for a terminal. Names come from strangers, so characters that could control the terminal are replaced.
 pub(super) fn plain_text(text: &str) -> String {
     text.chars()
         .map(|c| if steers(c) { '\u{fffd}' } else { c })

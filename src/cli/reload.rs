@@ -1,10 +1,10 @@
-//! Settings that are read again while the server runs: `log_level` and `log_format`, on SIGHUP.
+//! Settings that are reloaded while the server runs: `log_level` and `log_format`, on SIGHUP.
 //!
-//! 1. They are looked for where they were found when the server started: the command line, the variables, the file. Of
-//!    these, only the file can have changed.
-//! 2. If anything in it is wrong, the log says what, and nothing changes.
-//! 3. Otherwise the log is written as they say from now on.
-//! 4. What else has changed needs a restart: one line names it.
+//! 1. They are read from the same sources as when the server started: the command line, the variables, the file. Of these,
+//!    only the file can have changed.
+//! 2. If anything in it is wrong, the log reports it, and nothing changes.
+//! 3. Otherwise they apply to the log from now on.
+//! 4. Other changes need a restart: one line names them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use crate::log::Controls;
 use crate::settings::Settings;
 use crate::settings::sources::{self, Resolved, Texts};
 
-/// The settings that count at once.
+/// The settings that take effect at once.
 const AT_ONCE: [&str; 2] = ["log_level", "log_format"];
 
 /// What the process was started with.
@@ -25,9 +25,9 @@ pub(super) struct Started {
     command: fn(&Texts) -> Command,
     /// What was typed.
     arguments: Vec<OsString>,
-    /// The variables.
+    /// The environment variables.
     variables: BTreeMap<OsString, OsString>,
-    /// What came of them, and of the file.
+    /// The settings that they, and the file, gave.
     pub(super) resolved: Resolved,
 }
 
@@ -35,7 +35,7 @@ impl Started {
     /// Reads the settings.
     ///
     /// # Errors
-    /// As [`sources::resolve`].
+    /// As for [`sources::resolve`].
     pub(super) fn new(
         command: fn(&Texts) -> Command,
         arguments: Vec<OsString>,

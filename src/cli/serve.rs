@@ -80,13 +80,13 @@ impl Serve {
             tell_systemd(&log);
             run(server, &app, &quotas, traces, &log).await
         });
-        // Requests that were left behind must not hold up the end.
+        // Abandoned requests must not delay the exit.
         runtime.shutdown_background();
         result
     }
 }
 
-/// Says where the backup is of a file that is about to be brought up to date.
+/// Logs where the backup of a file that is about to be upgraded is.
 fn tell_of_backup(made: &Made, log: &Logger) {
     info!(
         log, "a backup was made before the schema of the database is brought up to date";
@@ -94,7 +94,7 @@ fn tell_of_backup(made: &Made, log: &Logger) {
     );
 }
 
-/// The OpenID provider of the settings; nothing is asked of it yet.
+/// The OpenID provider of the settings; it is not contacted yet.
 fn provider(settings: &Settings) -> Result<Option<Arc<Provider>>, CommandError> {
     let (Some(oidc), Some(origin)) = (settings.oidc(), settings.origin()) else {
         return Ok(None);
@@ -104,7 +104,7 @@ fn provider(settings: &Settings) -> Result<Option<Arc<Provider>>, CommandError> 
     Ok(Some(Arc::new(provider)))
 }
 
-/// Who is told what requests take, if anybody is.
+/// The exporter of traces, if a collector is set.
 fn traces(
     settings: &Settings,
     replica: &ReplicaState,
@@ -124,7 +124,8 @@ fn traces(
     traces.map(Arc::new).map(Some).map_err(CommandError::Failed)
 }
 
-/// Asks the provider, so that an operator who mistyped its settings reads of it before anybody signs in. Nothing waits for it.
+/// Contacts the provider, so that an operator who mistyped its settings sees it before the first sign-in. Nothing waits for
+/// it.
 async fn warn_if_it_does_not_answer(provider: Arc<Provider>, log: Logger) {
     if let Err(error) = provider.check().await {
         warn!(
@@ -134,20 +135,20 @@ async fn warn_if_it_does_not_answer(provider: Arc<Provider>, log: Logger) {
     }
 }
 
-/// Tells an operator why PostgreSQL has more to do than it would have to: when the program begins, or when it is found later.
+/// Warns that statements to PostgreSQL are not prepared: at the start, or when it is found later.
 async fn tell_if_unprepared(app: Arc<App>, log: Logger) {
     let why = app.unprepared().await;
     warn!(log, "statements are not prepared, as something may stand before PostgreSQL that forgets them"; "error" => why);
 }
 
-/// Warns about a database file that is there with a mode that it would not be made with: a copy, say, or one that was
-/// restored. It is not changed, since somebody may have meant it.
+/// Warns about an existing database file whose mode is wider than that of a new one: a copy, say, or a restored file. The
+/// mode is not changed, since it may be intended.
 fn warn_if_others_may_read(settings: &Settings, log: &Logger) {
     const OF_OTHERS: u32 = 0o077;
     let Database::Sqlite(path) = &settings.database else {
         return;
     };
-    // One that is not there is made as it should be; what else is wrong is said when it is opened.
+    // A missing file gets the right mode when created; other errors are reported when it is opened.
     let Ok(metadata) = std::fs::metadata(path) else {
         return;
     };
@@ -161,14 +162,14 @@ fn warn_if_others_may_read(settings: &Settings, log: &Logger) {
     }
 }
 
-/// Says to systemd, where it has started this process (`Type=notify`), that requests are answered from now on.
+/// Notifies systemd, if it started this process (`Type=notify`), that the server now answers requests.
 fn tell_systemd(log: &Logger) {
     if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
         warn!(log, "systemd could not be told that the server listens"; "error" => %error);
     }
 }
 
-/// What mail is sent by, if it is sent.
+/// The outbox for mail, if mail is configured.
 fn outbox(
     settings: &Settings,
     replica: &ReplicaState,
@@ -191,7 +192,7 @@ fn outbox(
     outbox.map(Some).map_err(CommandError::Failed)
 }
 
-/// Says which program runs on which database, what is in it, and what is still to do before anybody can call.
+/// Logs the version and the database, what is in it, and what is still to do before the service can be used.
 async fn introduce(app: &App, settings: &Settings, log: &Logger) -> Result<(), CommandError> {
     let found = app.found_schema_version();
     info!(
@@ -235,7 +236,7 @@ async fn introduce(app: &App, settings: &Settings, log: &Logger) -> Result<(), C
     Ok(())
 }
 
-/// Starts a server for `api`, and says where its documentation is.
+/// Starts a server for `api`, and logs where its documentation is.
 pub(super) fn start(
     settings: &Settings,
     api: http::Api,
@@ -251,7 +252,7 @@ pub(super) fn start(
     Ok(server)
 }
 
-/// Serves until the process is asked to stop, with the background tasks beside.
+/// Serves until the process is asked to stop, and runs the background tasks alongside.
 pub(super) async fn run(
     server: Server<http::Context>,
     app: &App,
@@ -274,7 +275,7 @@ pub(super) async fn run(
     ended.map(drop).map_err(CommandError::Failed)
 }
 
-/// Sends and writes what only waits to be.
+/// Sends and writes what is still pending.
 async fn tell_the_last(app: &App, traces: Option<Arc<Traces>>, log: &Logger) {
     app.finish_mail().await;
     if let Err(failure) = app.record_uses().await {

@@ -1,4 +1,4 @@
-//! `invoicing setup-link`: how the first person gets in.
+//! `invoicing setup-link`: lets the first user in.
 
 use crate::app::App;
 

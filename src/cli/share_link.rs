@@ -22,10 +22,10 @@ use super::part::PartOf;
 use super::record::Record;
 use super::word::one_of;
 
-/// More than any password may have, so that reading one cannot go on for ever.
+/// More than any password may have, so that reading one always ends.
 const PASSWORD_INPUT_MAX_BYTES: u64 = 64 * 1024;
 
-/// What a link has that would make its row of a list too long.
+/// Fields of a link that would make its row of a list too long.
 const DETAILS: [&str; 9] = [
     "url",
     "itemId",
@@ -164,7 +164,7 @@ impl Of {
     }
 }
 
-/// Says of whom, and what to do, where the interface tells a caller about itself.
+/// Names the user, and what to do, since the interface's message addresses the caller.
 fn refused(error: Error, user: UserId, item: ItemId) -> CommandError {
     match error {
         Error::NotAMember => CommandError::Failed(format!(
@@ -175,7 +175,7 @@ fn refused(error: Error, user: UserId, item: ItemId) -> CommandError {
 }
 
 impl Create {
-    /// The link to make, its password read.
+    /// The link to make, with its password read.
     fn read(self, user_id: UserId) -> Result<CreateLink, CommandError> {
         let item_id = match (self.item.file, self.item.folder) {
             (Some(file), None) => ItemId::File(file),
@@ -197,7 +197,7 @@ impl Create {
     }
 }
 
-/// One line, without its end.
+/// Reads one line, without its end.
 fn read_password(input: impl Read) -> Result<Secret, CommandError> {
     let mut text = String::new();
     let read = input
@@ -214,7 +214,7 @@ fn read_password(input: impl Read) -> Result<Secret, CommandError> {
     Ok(Secret::from_text(line))
 }
 
-/// The link as the interface's ShareLink.
+/// The link in the form of the interface's ShareLink.
 fn record(app: &App, link: &ShareLink) -> Record {
     let (item_type, item_id) = match link.item_id {
         ItemId::File(id) => ("file", id.to_string()),

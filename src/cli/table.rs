@@ -1,11 +1,11 @@
-//! Rows of text in columns that are as wide as a terminal shows them.
+//! Tables of text, with columns as wide as a terminal shows them.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::record::{Record, Style};
 
-/// Columns under the names of the first record's fields; all records have the same.
+/// A table with the first record's field names as its header; all records have the same fields.
 pub(super) fn table(records: &[Record], style: Style) -> String {
     let Some(first) = records.first() else {
         return "(none)\n".into();
@@ -32,8 +32,8 @@ pub(super) fn table(records: &[Record], style: Style) -> String {
     rows.iter().map(line).collect()
 }
 
-/// A text that takes so many columns at most; one that is cut says so by its end. It is cut between what a reader sees as
-/// characters: a family is one, though it is written as its members, and half of it would be another family.
+/// A text of at most `max_width` columns; one that is cut ends with a mark. It is cut between what a reader sees as
+/// characters: a family emoji is one, though it is written as its members, and half of it would be another family.
 fn cut(text: &str, max_width: Option<usize>) -> String {
     let Some(max_width) = max_width.filter(|max| text.width() > *max) else {
         return text.to_owned();

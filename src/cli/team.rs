@@ -1,4 +1,4 @@
-//! `invoicing team`: whose catalog, whose keys, whose files.
+//! `invoicing team`: the owners of catalogs, keys and files.
 
 use crate::app::App;
 use crate::domain::id::TeamId;
@@ -56,7 +56,7 @@ pub(super) enum Team {
 }
 
 impl Team {
-    /// Whether it may be the first command on a database, which makes that.
+    /// Whether it may be the first command on a database, and thus create it.
     pub(super) fn may_begin(&self) -> bool {
         matches!(self, Self::Create { .. })
     }

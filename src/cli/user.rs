@@ -171,7 +171,7 @@ fn record(user: user::User) -> Record {
         .with_distant_time("deactivatedAt", user.deactivated_at)
 }
 
-/// The user, and a note on the teams of which no active user is an owner any more.
+/// The user, with a note on the teams that no active user owns any more.
 fn deactivated(user: user::User, teams: &[Team]) -> Output {
     let output = Output::from(record(user));
     if teams.is_empty() {

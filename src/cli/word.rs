@@ -1,4 +1,4 @@
-//! Options whose value is one of a few words: said in help, completed by shells.
+//! Options whose value is one of a few words: listed in the help, completed by shells.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::domain::string_enum::UnknownValue;
 
-/// Takes the word of any of these values.
+/// Accepts the word for any of these values.
 pub(super) fn one_of<T>(all: &[T]) -> impl TypedValueParser<Value = T>
 where
     T: Display + FromStr<Err = UnknownValue> + Clone + Send + Sync + 'static,

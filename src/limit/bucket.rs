@@ -1,11 +1,11 @@
-//! One bucket: how much a request takes from it, and what the caller is told.
+//! One bucket: how much a request takes from it, and what its headers report.
 //!
-//! A bucket is known by one number, its debt: in how many nanoseconds it will be full again. Where the
-//! moment itself is kept, and by which clock, is the business of those who keep it.
+//! A bucket is described by one number, its debt: in how many nanoseconds it will be full again. Its callers decide where
+//! that moment is kept, and by which clock.
 
 use std::time::Duration;
 
-/// How often a caller may call.
+/// How many requests a caller may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Policy {
     /// Requests a second in the long run, at least 1.
@@ -15,18 +15,18 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Nanoseconds in which one token comes back.
+    /// Nanoseconds until one token comes back.
     pub(super) fn token(self) -> u64 {
         1_000_000_000 / u64::from(self.per_second.max(1))
     }
 
-    /// Nanoseconds in which an empty bucket fills.
+    /// Nanoseconds until an empty bucket is full.
     pub(super) fn fill(self) -> u64 {
         self.token() * u64::from(self.burst.max(1))
     }
 
-    /// Takes a token out of the bucket whose debt is given, if there is one (steps 2 to 4 of
-    /// [`super`]). The debt that it has then is in the answer.
+    /// Takes a token out of the bucket with this debt, if there is one (steps 2 to 4 of [`super`]). The answer has the new
+    /// debt.
     pub(super) fn take(self, debt: u64) -> Verdict {
         let debt = debt.min(self.fill()); // step 4
         let more = debt + self.token(); // step 2
@@ -36,7 +36,7 @@ impl Policy {
         }
     }
 
-    /// What somebody is told whose bucket has just become empty.
+    /// The verdict for a caller whose bucket has just become empty.
     pub(crate) fn used_up(self) -> Verdict {
         self.verdict(self.fill(), Some(Duration::from_nanos(self.token())))
     }
@@ -50,13 +50,13 @@ impl Policy {
     }
 }
 
-/// What became of a request, and what its answer's headers say about it.
+/// The verdict on a request, and what its answer's headers report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     policy: Policy,
-    /// Nanoseconds until the bucket is full, were there no further request.
+    /// Nanoseconds until the bucket is full, if there were no further request.
     pub(super) debt: u64,
-    /// Until a request would be let through; only when this one was not.
+    /// Time until a request would be allowed; only set if this one was not.
     wait: Option<Duration>,
 }
 
@@ -66,8 +66,8 @@ impl Verdict {
         self.wait.is_none()
     }
 
-    /// The value of `RateLimit-Policy` (IETF draft ratelimit-headers-10): quota, and the window in
-    /// whole seconds in which it comes back.
+    /// The value of `RateLimit-Policy` (IETF draft ratelimit-headers-10): quota, and the window in whole seconds in which it
+    /// comes back.
     pub fn policy(&self) -> String {
         let window = u64::from(self.policy.burst).div_ceil(u64::from(self.policy.per_second));
         item("q", self.policy.burst.into(), "w", window)
@@ -86,9 +86,9 @@ impl Verdict {
     }
 }
 
-/// An item of a header, with two parameters. Every answer has two items, for which `format!` would take four times as long.
+/// A header item with two parameters. Every answer has two items, for which `format!` would take four times as long.
 fn item(one: &str, its: u64, other: &str, others: u64) -> String {
-    // As long as it gets with numbers of ten digits.
+    // The longest an item gets with numbers of ten digits.
     let mut item = String::with_capacity(40);
     for (before, parameter, value) in [("\"default\";", one, its), (";", other, others)] {
         item.push_str(before);
@@ -99,7 +99,7 @@ fn item(one: &str, its: u64, other: &str, others: u64) -> String {
     item
 }
 
-/// Rounded up: a client that waits as long as it is told must not be early.
+/// Rounds up: a client that waits exactly as long as told must not be early.
 fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }

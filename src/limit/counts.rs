@@ -1,10 +1,10 @@
-//! What the limits count of themselves.
+//! The counters of the rate limits.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::tally::Count;
 
-/// What has happened since this process began.
+/// What has happened since this process started.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Requests of API keys beyond their limit.
@@ -22,12 +22,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// There is a Redis among the settings.
+    /// Records that Redis is configured.
     pub(super) fn has_redis(&self) {
         self.configured.store(true, Ordering::Relaxed);
     }
 
-    /// Redis has begun to answer, or has stopped.
+    /// Records that Redis has started to answer, or has stopped.
     pub(super) fn shares(&self, shared: bool) {
         self.shared.store(shared, Ordering::Relaxed);
         if !shared {
@@ -35,12 +35,12 @@ impl Counts {
         }
     }
 
-    /// Whether limits are meant to hold across replicas.
+    /// Whether limits are configured to hold across replicas.
     pub fn redis_is_configured(&self) -> bool {
         self.configured.load(Ordering::Relaxed)
     }
 
-    /// Whether they do now.
+    /// Whether they currently do.
     pub fn are_shared(&self) -> bool {
         self.shared.load(Ordering::Relaxed)
     }

@@ -1,10 +1,10 @@
 //! Buckets in the memory of this process.
 //!
-//! Memory is bounded: a shard that reaches its share first forgets full buckets (step 5), and if that
-//! does not make room, the fullest quarter of the others. That forgives a few requests to the callers
-//! who made fewest; an attacker with many addresses gains nothing that a new address would not give.
+//! Memory is bounded: a shard that reaches its share first forgets full buckets (step 5), and if that does not make room,
+//! the fullest quarter of the others. That forgives a few requests to the callers who made the fewest; an attacker with many
+//! addresses gains nothing that a new address would not give.
 //!
-//! The time is an argument, so that a test can say what it is.
+//! The time is an argument, so that a test can choose it.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -23,16 +23,16 @@ const SHARD_CAPACITY: usize = 4_096;
 #[derive(Debug)]
 pub(crate) struct Limiter<K> {
     policy: Policy,
-    /// The zero of the moments below.
+    /// The start of the moments below.
     epoch: Instant,
-    /// Randomly keyed, so that nobody can choose addresses that all fall into one shard.
+    /// Randomly keyed, so that an attacker cannot choose addresses that all fall into one shard.
     hasher: RandomState,
     /// For each caller the moment at which its bucket is full, in nanoseconds since `epoch`.
     shards: Box<[Mutex<HashMap<K, u64>>]>,
 }
 
 impl<K: Hash + Eq + Copy> Limiter<K> {
-    /// A limiter that has seen nobody yet.
+    /// A limiter that has seen no caller yet.
     pub(crate) fn new(policy: Policy) -> Self {
         Self {
             policy,
@@ -42,7 +42,7 @@ impl<K: Hash + Eq + Copy> Limiter<K> {
         }
     }
 
-    /// What it limits to.
+    /// The policy of each bucket.
     pub(crate) fn policy(&self) -> Policy {
         self.policy
     }
@@ -63,7 +63,7 @@ impl<K: Hash + Eq + Copy> Limiter<K> {
         verdict
     }
 
-    /// Puts a token back that was taken.
+    /// Puts back a token that was taken.
     pub(crate) fn give_back(&self, caller: K) {
         if let Some(full_at) = self.shard(caller).get_mut(&caller) {
             *full_at = full_at.saturating_sub(self.policy.token());
@@ -72,7 +72,7 @@ impl<K: Hash + Eq + Copy> Limiter<K> {
 
     fn shard(&self, caller: K) -> MutexGuard<'_, HashMap<K, u64>> {
         let shard = &self.shards[self.hasher.hash_one(caller) as usize % SHARDS];
-        // A map is whole between two statements, whatever panicked elsewhere.
+        // The map is consistent between two statements, whatever panicked elsewhere.
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What may happen seldom: a bucket into which a token comes back in some seconds, and not some in a second.
+//! Limits rare events: buckets in which a token comes back every few seconds, rather than several a second.
 
 use std::hash::Hash;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::bucket::Policy;
 use super::memory::Limiter;
 
-/// Buckets of things that happen seldom, in memory.
+/// Buckets for rare events, in memory.
 #[derive(Debug)]
 pub(crate) struct Seldom<K> {
     buckets: Limiter<K>,
@@ -15,7 +15,7 @@ pub(crate) struct Seldom<K> {
 }
 
 impl<K: Hash + Eq + Copy> Seldom<K> {
-    /// `burst` at once, and then one every so many seconds.
+    /// `burst` at once, and then one every `every` seconds.
     pub(crate) fn new(burst: u32, every: u32) -> Seldom<K> {
         Seldom {
             buckets: Limiter::new(Policy {
@@ -27,17 +27,17 @@ impl<K: Hash + Eq + Copy> Seldom<K> {
         }
     }
 
-    /// Whether it may happen once more, which is counted then.
+    /// Whether the event may happen once more; counts it if so.
     pub(crate) fn take(&self, key: K) -> bool {
         self.buckets.take(key, self.now()).allowed()
     }
 
-    /// The buckets count by the second, so their clock is that much slower.
+    /// The buckets count by the second, so their clock runs slower by the factor `every`.
     fn now(&self) -> Instant {
         self.begun + self.begun.elapsed() / self.every
     }
 
-    /// Counts that it happens once more; says how many times it has that are not forgotten yet, `burst` at most.
+    /// Counts one more event; returns how many earlier ones are not forgotten yet, `burst` at most.
     pub(crate) fn count(&self, key: K) -> u64 {
         let verdict = self.buckets.take(key, self.now());
         let policy = self.buckets.policy();
@@ -45,7 +45,7 @@ impl<K: Hash + Eq + Copy> Seldom<K> {
         before.div_ceil(policy.token())
     }
 
-    /// It has not happened.
+    /// Takes back an event that did not happen.
     pub(crate) fn give_back(&self, key: K) {
         self.buckets.give_back(key);
     }

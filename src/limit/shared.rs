@@ -1,15 +1,14 @@
-//! Buckets in one Redis that all replicas share.
+//! Buckets in one Redis, shared by all replicas.
 //!
-//! 1. A request is one round trip: a script (`take.lua`) reads the bucket and takes from it, by the
-//!    clock of Redis, so that no replica whose clock is wrong can loosen a limit. The keys are
-//!    `invoicing:limit:KIND:ID`; they name callers by id, and expire when their bucket is full.
-//! 2. Redis has `DEADLINE` to answer. The first request that gets no answer cuts the connection:
-//!    that is said once, and from then on no request waits for Redis.
+//! 1. A request is one round trip: a script (`take.lua`) reads the bucket and takes from it, by the clock of Redis, so that
+//!    a replica whose clock is wrong cannot loosen a limit. The keys are `invoicing:limit:KIND:ID`; they name callers by id,
+//!    and expire when their bucket is full.
+//! 2. Redis has `DEADLINE` to answer. The first request that gets no answer cuts the connection: that is logged once, and
+//!    from then on no request waits for Redis.
 //! 3. Until then, every request is counted in memory, by the caller of [`Shared::take`].
-//! 4. A task connects again, a second later and every second, and returns to Redis once that has
-//!    answered within the deadline. A connection is never used again after it was too slow once: its
-//!    other end may be gone without a word.
-//! 5. An answer that the script never gives (another type, a debt beyond a full bucket, noise) is as good as none.
+//! 4. A task reconnects, a second later and then every second, and returns to Redis once it has answered within the
+//!    deadline. A connection that was too slow once is never used again: its other end may be gone without notice.
+//! 5. An answer that the script never gives (another type, a debt beyond a full bucket, noise) counts as none.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -30,30 +29,30 @@ use crate::settings::RedisUrl;
 /// How long a request waits for Redis, which takes a fraction of a millisecond nearby.
 pub(super) const DEADLINE: Duration = Duration::from_millis(50);
 
-/// How long a connection may take to be made, with its TLS handshake and its password.
+/// How long connecting may take, TLS handshake and password included.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
 
-/// Between two attempts to connect.
+/// The pause between two attempts to connect.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Buckets in Redis, as long as it answers.
 pub(crate) struct Shared {
     link: Arc<Link>,
-    /// Step 4; ends with this.
+    /// Step 4; dropping it ends the task.
     _keeper: JoinSet<()>,
 }
 
 impl Shared {
-    /// Connects, and keeps connecting. Answers after the first attempt, however it ended.
+    /// Connects, and keeps reconnecting. Returns after the first attempt, however it ended.
     ///
-    /// `deadline` is `DEADLINE`, but for tests that a busy machine must not disturb.
+    /// `deadline` is `DEADLINE`, except in tests, which a busy machine must not disturb.
     pub(crate) async fn start(
         redis: &RedisUrl,
         deadline: Duration,
         counts: Arc<Counts>,
         log: Logger,
     ) -> Self {
-        // The client speaks TLS by the provider of the process; an error says that there is one.
+        // The client uses the TLS provider of the process; an error means that one is already installed.
         let _ = aws_lc_rs::default_provider().install_default();
         let link = Arc::new(Link {
             state: watch::Sender::new(State::New),
@@ -73,8 +72,8 @@ impl Shared {
         }
     }
 
-    /// Takes a token out of the bucket of `caller`, if there is one (step 1). `None` when Redis does
-    /// not answer: then the caller of this counts the request otherwise.
+    /// Takes a token out of the bucket of `caller`, if there is one (step 1). `None` when Redis does not answer: then the
+    /// caller of this function counts the request by other means.
     pub(crate) async fn take(
         &self,
         policy: Policy,
@@ -105,7 +104,7 @@ impl Shared {
     }
 }
 
-/// The connection, and what is said about it.
+/// The connection, and what is needed to use it and to report on it.
 struct Link {
     state: watch::Sender<State>,
     deadline: Duration,
@@ -118,7 +117,7 @@ struct Link {
 enum State {
     /// Nothing has been tried.
     New,
-    /// Redis answered when it was last asked.
+    /// Redis answered the last request.
     Up(MultiplexedConnection),
     /// It did not.
     Down,
@@ -143,7 +142,7 @@ impl Link {
         }
     }
 
-    /// Step 2: says so when it was not known before.
+    /// Step 2: logs the loss if it is new.
     fn cut(&self, error: &RedisError) {
         let mut was_up = false;
         let news = self.state.send_if_modified(|state| {
@@ -153,7 +152,7 @@ impl Link {
             news
         });
         if news {
-            // One that never answered was not lost.
+            // A connection that never answered was not lost.
             if was_up {
                 self.counts.shares(false);
             }
@@ -162,7 +161,7 @@ impl Link {
     }
 }
 
-/// Whether Redis lets us in and runs the script, as a server needs it. It answers in a second, on however slow a way.
+/// Checks that Redis lets us in and runs the script, as a server needs it. Redis has a second to answer, for slow networks.
 ///
 /// # Errors
 /// Why not, as a text without a password.
@@ -176,7 +175,7 @@ fn script() -> Script {
     Script::new(include_str!("take.lua"))
 }
 
-/// A connection to a Redis that runs the script, writes and all, in time.
+/// Connects to a Redis that runs the script, writes included, in time.
 async fn connect(
     redis: &RedisUrl,
     script: &Script,
@@ -203,7 +202,7 @@ fn believable(debt: u64, policy: Policy) -> RedisResult<u64> {
     Ok(debt)
 }
 
-/// What `work` answers in time. A deadline that has passed is an error of the connection.
+/// The result of `work`, within the deadline. A missed deadline is an error of the connection.
 async fn within<T>(
     deadline: Duration,
     work: impl Future<Output = RedisResult<T>>,

@@ -1,5 +1,5 @@
-//! A log whose lines are written at once until something has begun, so that what is printed next comes behind them; from
-//! then on they are queued, because a request must not wait for a reader of the log.
+//! A log whose lines are written at once until startup is over, so that anything printed next comes after them; from then on
+//! they are queued, because a request must not wait for a reader of the log.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use slog::{Drain, Level, Logger, Never, OwnedKVList, Record};
 
 use super::json;
 
-/// Where lines go, before and after the beginning.
+/// Sends lines to one logger before startup is over, and to another after.
 pub(super) struct Beginning {
-    /// The least severe level that is written before it.
+    /// The least severe level that is written before.
     pub(super) level: Level,
     pub(super) before: Logger,
     pub(super) after: Logger,
     pub(super) begun: Begun,
 }
 
-/// Says when it is that something has begun.
+/// Marks when startup is over.
 #[derive(Clone, Default)]
 pub struct Begun(Arc<AtomicBool>);
 
@@ -52,7 +52,7 @@ impl Drain for JsonAtOnce {
     type Err = Never;
 
     fn log(&self, record: &Record<'_>, values: &OwnedKVList) -> Result<(), Never> {
-        // What cannot be written is lost: there is no other place to say so.
+        // A failed write is lost: there is nowhere else to report it.
         let _ = io::stderr().write_all(&json::line(record, values));
         Ok(())
     }

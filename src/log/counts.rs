@@ -1,20 +1,20 @@
-//! Lines that come again and again: some in full for each who causes them, and then how many there were.
+//! Limits repeated lines: each cause gets some in full, and the rest are counted.
 //!
-//! 1. In each minute everybody has [`IN_FULL`] lines. The rest is counted.
-//! 2. At the end of the minute there is one line for each who would have had more, and all begin anew.
-//! 3. [`APART`] are told apart in a minute. Those that come later share what one may have.
+//! 1. In each minute, each cause has [`IN_FULL`] lines. The rest are counted.
+//! 2. At the end of the minute there is one line for each cause that exceeded its limit, and all counts start again.
+//! 3. At most [`APART`] causes are distinguished in a minute. Later ones share the lines of one.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Lines that each gets in a minute.
+/// Lines that each cause gets in a minute.
 pub(super) const IN_FULL: u64 = 20;
 
-/// How many are told apart in a minute, some hundred kilobytes of them.
+/// How many causes are distinguished in a minute, which takes some hundred kilobytes.
 const APART: usize = 1_000;
 
-/// What happened in this minute, by who caused it; without one, what came when there was no room left.
+/// The counts of this minute, by cause; under `None`, those that came when there was no room left.
 #[derive(Debug)]
 pub(super) struct Counts<K>(Mutex<HashMap<Option<K>, u64>>);
 
@@ -25,7 +25,7 @@ impl<K> Default for Counts<K> {
 }
 
 impl<K: Eq + Hash> Counts<K> {
-    /// Whether one more line of this one is written (steps 1 and 3).
+    /// Whether one more line of this cause is written (steps 1 and 3).
     pub(super) fn admit(&self, whose: K) -> bool {
         let mut counts = self.counts();
         let whose = Some(whose);
@@ -35,7 +35,7 @@ impl<K: Eq + Hash> Counts<K> {
         *count <= IN_FULL
     }
 
-    /// Step 2: who had lines that were not written, and how many.
+    /// Step 2: the causes with lines that were not written, and how many.
     pub(super) fn take(&self) -> impl Iterator<Item = (Option<K>, u64)> {
         let counts = std::mem::take(&mut *self.counts()).into_iter();
         let unwritten = counts.map(|(whose, count)| (whose, count.saturating_sub(IN_FULL)));
@@ -43,7 +43,7 @@ impl<K: Eq + Hash> Counts<K> {
     }
 
     fn counts(&self) -> MutexGuard<'_, HashMap<Option<K>, u64>> {
-        // The map is whole between two statements, whatever panicked elsewhere.
+        // The map is consistent between two statements, whatever panicked elsewhere.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -52,7 +52,7 @@ impl<K: Eq + Hash> Counts<K> {
 mod tests {
     use super::*;
 
-    /// How many of so many lines are written.
+    /// How many of `lines` lines are written.
     fn written(counts: &Counts<usize>, whose: usize, lines: u64) -> u64 {
         (0..lines).filter(|_| counts.admit(whose)).count() as u64
     }
@@ -74,7 +74,7 @@ mod tests {
         let lines = (0..10 * APART).filter(|it| counts.admit(*it));
         assert_eq!(lines.count() as u64, APART as u64 + IN_FULL);
         assert_eq!(counts.counts().len(), APART + 1);
-        // Who was known before goes on as before.
+        // A cause that was known before is unaffected.
         assert_eq!(written(&counts, 0, 100), IN_FULL - 1);
     }
 }

@@ -1,4 +1,4 @@
-//! A line of the log as JSON.
+//! Formats a line of the log as JSON.
 
 use std::fmt::Arguments;
 
@@ -7,7 +7,7 @@ use slog::{KV, Key, Level, OwnedKVList, Record};
 
 use crate::domain::time::{Clock, SystemClock};
 
-/// What is logged, as one JSON object and the end of the line.
+/// A record as one JSON object, with the end of the line.
 pub(super) fn line(record: &Record<'_>, values: &OwnedKVList) -> Vec<u8> {
     let mut line = Line(Vec::with_capacity(384));
     let time = SystemClock.now().to_string();
@@ -23,7 +23,7 @@ pub(super) fn line(record: &Record<'_>, values: &OwnedKVList) -> Vec<u8> {
         Some(message) => line.member("msg", message),
         None => line.member("msg", &record.msg().to_string()),
     }
-    // `Line` takes every value, so that nothing can go wrong.
+    // `Line` accepts every value, so this cannot fail.
     let _ = values.serialize(record, &mut line);
     let _ = record.kv().serialize(record, &mut line);
     line.0.extend(b"}\n");
@@ -36,7 +36,7 @@ struct Line(Vec<u8>);
 impl Line {
     fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
         self.key(key);
-        // Scalars and texts are always JSON, and memory takes them.
+        // Cannot fail: scalars and texts are always JSON, and memory accepts them.
         let _ = serde_json::to_writer(&mut self.0, value);
     }
 

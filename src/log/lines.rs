@@ -1,13 +1,12 @@
-//! Lines of JSON on their way to the reader of the log.
+//! Writes lines of JSON in the background.
 //!
-//! 1. A request makes its line, puts it into a bounded queue and goes on. When the queue is full, by the number of its
-//!    lines or by their [bytes](WAITING), the line is dropped and counted.
-//! 2. A thread takes all that waits and writes it, then rests for [`REST`]. Waking it for each line, and a
-//!    system call for each, would cost a request more than the rest of its log; the first line after a
-//!    pause is written at once.
-//! 3. It writes whole lines, at most [`AT_ONCE`] bytes of them with one call, which even a pipe takes
-//!    whole or not at all: a process that is killed leaves no half line.
-//! 4. After lines were dropped, one says how many.
+//! 1. A request makes its line, puts it into a bounded queue and goes on. When the queue is full, by the number of its lines
+//!    or by their [bytes](WAITING), the line is dropped and counted.
+//! 2. A thread takes everything that waits and writes it, then rests for [`REST`]. Waking it for each line, and a system
+//!    call for each, would cost a request more than the rest of its log; the first line after a pause is written at once.
+//! 3. It writes whole lines, at most [`AT_ONCE`] bytes of them with one call, which even a pipe takes whole or not at all: a
+//!    process that is killed leaves no half line.
+//! 4. After lines were dropped, a line reports how many.
 //! 5. Dropping the [`Guard`] writes what still waits.
 
 use std::io::{self, Write};
@@ -22,17 +21,17 @@ use slog::{Drain, Level, OwnedKVList, Record, o};
 use super::json;
 use crate::tally::Count;
 
-/// Lines that may wait: a tenth of a second at a hundred thousand requests a second, some megabytes.
+/// Lines that may wait: a tenth of a second's worth at a hundred thousand requests a second, some megabytes.
 const QUEUE: usize = 10_000;
 
-/// Bytes of the lines that may wait. Lines are some 300 bytes, so that this is for long ones: their number alone would be
-/// no bound for memory.
+/// Bytes of the lines that may wait. Lines are some 300 bytes, so this is for long ones: their number alone would not bound
+/// memory.
 const WAITING: usize = 8 * 1024 * 1024;
 
-/// How long a line may wait for others to be written with.
+/// How long a line may wait to be written together with others.
 const REST: Duration = Duration::from_millis(10);
 
-/// Bytes that are written with one call, a longer line aside: `PIPE_BUF` of Linux.
+/// Bytes that are written with one call, except for a longer line: `PIPE_BUF` of Linux.
 const AT_ONCE: usize = 4096;
 
 /// A drain that writes lines of JSON in the background.
@@ -44,12 +43,12 @@ pub(super) struct Lines {
 /// How many lines this process has dropped.
 static DROPPED: Count = Count::none();
 
-/// How many lines of JSON were dropped since this process began, as nobody read them fast enough.
+/// How many lines of JSON were dropped since this process started, because they were not read fast enough.
 pub fn dropped_lines() -> u64 {
     DROPPED.get()
 }
 
-/// What both sides of the queue know.
+/// Counts shared by both sides of the queue.
 #[derive(Default)]
 struct Counts {
     dropped: AtomicU64,
@@ -71,7 +70,7 @@ enum Message {
 /// A drain that writes to `output`.
 ///
 /// # Errors
-/// When the system gives no thread.
+/// When the system cannot create a thread.
 pub(super) fn in_background(output: impl Write + Send + 'static) -> io::Result<(Lines, Guard)> {
     let (queue, messages) = sync_channel(QUEUE);
     let counts = Arc::<Counts>::default();
@@ -110,7 +109,7 @@ impl Drain for Lines {
 /// Step 5.
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Either fails only when the thread has panicked, and then there is nobody left to tell.
+        // Either fails only if the thread has panicked, and then there is nowhere to report it.
         let _ = self.queue.send(Message::End);
         let _ = self.thread.take().map(JoinHandle::join);
     }
@@ -118,7 +117,7 @@ impl Drop for Guard {
 
 /// Steps 2 to 4, until the end.
 fn write(messages: &Receiver<Message>, counts: &Counts, mut output: impl Write) {
-    // What cannot be written is lost: there is no other place to say so.
+    // A failed write is lost: there is nowhere else to report it.
     let mut write = |text: &mut Vec<u8>| {
         let _ = output.write_all(text);
         text.clear();
@@ -169,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// Where lines go; it takes nothing while it is shut.
+    /// The output; it accepts nothing while it is shut.
     #[derive(Clone, Default)]
     struct Reader(Arc<(Mutex<Read>, Condvar)>);
 
@@ -198,7 +197,7 @@ mod tests {
             self.0.1.notify_all();
         }
 
-        /// Each call must have brought whole lines.
+        /// Each call must have written whole lines.
         fn lines(&self) -> Vec<Value> {
             let read = self.0.0.lock().unwrap();
             let mut lines = Vec::new();

@@ -1,9 +1,9 @@
-//! Standard error, as the log writes to it: from which level on, and in which format. Both may change while the server
-//! runs, and neither may cost a request a lock.
+//! The log's output to standard error: its least severe level, and its format. Both may change while the server runs, and
+//! neither may cost a request a lock.
 //!
 //! 1. A line below the level is dropped.
-//! 2. The others go to the drain of the format: lines of JSON (`lines.rs`), or those for a person at a terminal. Each is made
-//!    when it is first asked for, with a thread of its own, and stays.
+//! 2. The others go to the drain of the format: lines of JSON (`lines.rs`), or lines for a person at a terminal. Each drain
+//!    is made when it is first needed, with a thread of its own, and stays.
 //! 3. At the end of the process, both write what still waits ([`Guard`]).
 
 use std::io::{self, IsTerminal};
@@ -19,7 +19,7 @@ use slog_async::{Async, OverflowStrategy};
 use super::lines::{self, Lines};
 use crate::settings::{LogFormat, LogLevel};
 
-/// How long the process, at its end, waits for the reader of the log.
+/// How long the process waits for the reader of the log when it exits.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Standard error.
@@ -28,17 +28,17 @@ pub(super) struct Output(Arc<State>);
 struct State {
     /// The least severe level that is written.
     level: AtomicUsize,
-    /// Whether lines are those for a person.
+    /// Whether lines are formatted for a person.
     for_a_terminal: AtomicBool,
     json: OnceLock<Lines>,
     terminal: OnceLock<Async>,
-    /// What writes the lines that wait when it is dropped.
+    /// Guards that write the waiting lines when dropped.
     waiting: Mutex<Vec<Box<dyn Send>>>,
 }
 
 impl Output {
     /// # Errors
-    /// When the system gives no thread to write with.
+    /// When the system cannot create a thread to write with.
     pub(super) fn new(level: LogLevel, format: LogFormat) -> io::Result<Self> {
         let state = Arc::new(State {
             level: AtomicUsize::default(),
@@ -63,7 +63,7 @@ impl Drain for Output {
         }
         // Step 2.
         match state.for_a_terminal.load(Ordering::Relaxed) {
-            // Neither is asked for before it is made. A line that the queue has no room for is dropped, and counted there.
+            // A drain is never used before it is made. A line that does not fit in the queue is dropped, and counted there.
             true => _ = state.terminal.get().map(|it| it.log(record, values)),
             false => _ = state.json.get().map(|it| it.log(record, values)),
         }
@@ -71,19 +71,19 @@ impl Drain for Output {
     }
 }
 
-/// Changes what is written, and how.
+/// Changes the level and the format.
 #[derive(Clone)]
 pub struct Controls(Arc<State>);
 
 impl Controls {
-    /// Writes what is at least as severe as `level`, in `format`, from now on.
+    /// From now on, writes everything at least as severe as `level`, in `format`.
     ///
     /// # Errors
-    /// When the system gives no thread to write with; nothing has changed then.
+    /// When the system cannot create a thread to write with; then nothing has changed.
     pub fn set(&self, level: LogLevel, format: LogFormat) -> io::Result<()> {
         let state = &self.0;
         let for_a_terminal = is_for_a_terminal(format);
-        // One at a time, so that none is made twice.
+        // One call at a time, so that no drain is made twice.
         let mut waiting = state.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if for_a_terminal && state.terminal.get().is_none() {
             let decorator = slog_term::TermDecorator::new().stderr().build();
@@ -109,7 +109,7 @@ impl Controls {
     }
 }
 
-/// Writes what still waits when it is dropped, unless nobody reads it for two seconds.
+/// When dropped, writes what still waits, unless nothing reads it for two seconds.
 pub struct Guard(Arc<State>);
 
 impl Guard {
@@ -117,7 +117,7 @@ impl Guard {
         Self(Arc::clone(&output.0))
     }
 
-    /// What changes the log.
+    /// The controls of this output.
     pub fn controls(&self) -> Controls {
         Controls(Arc::clone(&self.0))
     }
@@ -133,19 +133,19 @@ impl Drop for Guard {
             .unwrap_or_else(PoisonError::into_inner);
         let waiting = std::mem::take(&mut *waiting);
         let (sender, written) = channel::<()>();
-        // On a thread of its own: what is inside waits for as long as nobody reads.
+        // On a separate thread: dropping blocks for as long as nothing reads.
         let ending = Builder::new().name("log-end".into()).spawn(move || {
             drop(waiting);
             drop(sender);
         });
         if ending.is_ok() {
-            // An error either way: all is written, or nobody reads.
+            // An error either way: everything is written, or nothing reads.
             let _ = written.recv_timeout(FLUSH_TIMEOUT);
         }
     }
 }
 
-/// Whether lines are those for a person at a terminal.
+/// Whether lines are formatted for a person at a terminal.
 pub(super) fn is_for_a_terminal(format: LogFormat) -> bool {
     match format {
         LogFormat::Auto => io::stderr().is_terminal(),

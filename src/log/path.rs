@@ -1,12 +1,13 @@
-//! A path as the log shows it, of a request that no route took: for people who ask what somebody is looking for.
+//! The path of a request that no route took, as the log shows it: for operators who want to know what a client is looking
+//! for.
 //!
-//! 1. The query is left out: it may hold anything. So is a host, which HTTP/2 and proxies write before the path.
-//! 2. A segment longer than [`SEGMENT`] is `...`: what is secret in a path of ours is longer (a share link that came to this
-//!    server, or the link of an invitation with a slash too many), and so are most keys of others. So is a segment that may be an
-//!    address of mail.
-//! 3. At most [`SHOWN`] characters are shown; what is left out is `...` again.
-//! 4. A character that is no letter, digit or one of a few marks is percent-encoded. So a path cannot end its field, its line
-//!    or a regular expression that reads it, nor steer a terminal.
+//! 1. The query is left out: it may hold anything. So is a host, which HTTP/2 and proxies put before the path.
+//! 2. A segment longer than [`SEGMENT`] becomes `...`: secrets in our paths are longer (a share link that came to this
+//!    server, or the link of an invitation with a slash too many), and so are most keys of others. So does a segment that
+//!    may be an email address.
+//! 3. At most [`SHOWN`] characters are shown; the rest becomes `...` again.
+//! 4. Any character other than a letter, a digit or one of a few marks is percent-encoded. So a path cannot end its field,
+//!    its line or a regular expression that reads it, nor control a terminal.
 
 use std::fmt::Write as _;
 
@@ -16,10 +17,10 @@ const SEGMENT: usize = 20;
 /// The most characters of a path that are shown.
 const SHOWN: usize = 80;
 
-/// What stands for what is left out.
+/// Replaces what is left out.
 const LEFT_OUT: &str = "...";
 
-/// The path of `uri`, the target of a request as it was sent.
+/// The loggable path of `uri`, the target of a request as it was sent.
 pub(super) fn shown(uri: &str) -> String {
     let target = uri.split(['?', '#']).next().unwrap_or_default(); // step 1
     let path = match target.split_once("://") {
@@ -39,7 +40,7 @@ pub(super) fn shown(uri: &str) -> String {
             false => segment.bytes().for_each(|byte| push(&mut shown, byte)),
         }
         if shown.len() > SHOWN {
-            // All of it is ASCII.
+            // It is all ASCII.
             shown.truncate(SHOWN - LEFT_OUT.len()); // step 3
             shown.push_str(LEFT_OUT);
             break;

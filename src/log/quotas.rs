@@ -1,19 +1,20 @@
-//! How many lines each may cause.
+//! Limits how many log lines each client or caller may cause.
 //!
-//! Some requests cost whoever sends them nothing, and with a line for each, one sender could fill the disk:
+//! Some requests cost their sender nothing, and with a line for each, one sender could fill the disk:
 //!
-//! 1. *Of nobody that was recognized*: a wrong credential, a path that nothing has, a page of the documentation. They count by
-//!    the address that they come from, IPv6 by the /64 that a customer has, and each [kind](Kind) by itself: who has just read
-//!    twenty pages is seen all the same by what looks for wrong passwords in a log, and twenty lines a minute are enough for
-//!    that. What has changed something always has its line: strangers get that for nothing nowhere. A preflight
-//!    (`crate::http::cors`) changes nothing, and anybody gets its 204; nor does the revocation of a token that nobody has, for
-//!    which anybody gets 200 ([`NothingChanged`](super::NothingChanged)).
-//! 2. *Of a known caller beyond its rate limit* (429). They count by key or user. What is within the limit has its line.
-//! 3. *Failures of the database*, each with its cause: when it does not answer, it does not answer anybody. They count
-//!    together; the requests have lines of their own besides.
+//! 1. *Of an unrecognized caller*: a wrong credential, a path that does not exist, a page of the documentation. They count
+//!    by client address, IPv6 by the /64 that a customer has, and by [kind](Kind): a client that has just read twenty pages
+//!    is still seen by a tool that looks for wrong passwords in a log, and twenty lines a minute are enough for that. A
+//!    request that changed something always has its line: nothing lets strangers change something for free. A preflight
+//!    (`crate::http::cors`) changes nothing, and always gets 204; nor does the revocation of an unknown token, which always
+//!    gets 200 ([`NothingChanged`](super::NothingChanged)).
+//! 2. *Of a known caller beyond its rate limit* (429). They count by key or user. Requests within the limit have their
+//!    lines.
+//! 3. *Failures of the database*, each with its cause: when it does not answer, it does not answer any request. They count
+//!    together; the requests also have lines of their own.
 //!
-//! What is beyond is [counted](Counts), and told at the end of the minute (docs/decisions.md, R13). Metrics count every
-//! request, whether it has a line or not.
+//! Lines beyond these limits are [counted](Counts), and reported at the end of the minute (docs/decisions.md, R13). Metrics
+//! count every request, whether it has a line or not.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -28,7 +29,7 @@ use crate::client_address::network;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Why a request was refused that was to show who somebody is. `packaging/fail2ban` looks for the same.
+/// Error codes of requests that failed to prove an identity. `packaging/fail2ban` looks for the same.
 const NOT_PROVEN: [&str; 5] = [
     "invalid_token",
     "wrong_password",
@@ -37,12 +38,12 @@ const NOT_PROVEN: [&str; 5] = [
     "identity_not_proven",
 ];
 
-/// What nobody that was recognized has asked for.
+/// What an unrecognized caller asked for.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// To be somebody, who they are not.
+    /// To be accepted as a user or key, without proof.
     NotProven,
-    /// Something that is not there.
+    /// Something that does not exist.
     NotFound,
     /// Anything else.
     Other,
@@ -58,7 +59,7 @@ impl Kind {
     }
 }
 
-/// What was logged in this minute, as far as it is bounded.
+/// The bounded lines of this minute.
 #[derive(Debug, Default)]
 pub struct Quotas {
     /// By [`Kind`].
@@ -80,7 +81,7 @@ impl Quotas {
         }
     }
 
-    /// Whether one more line of this kind is written of nobody at this address.
+    /// Whether one more line of this kind is written for an unrecognized caller at this address.
     pub(super) fn admit(&self, address: IpAddr, line: &Request<'_>) -> bool {
         self.addresses[Kind::of(line) as usize].admit(network(address))
     }
@@ -90,7 +91,7 @@ impl Quotas {
         self.failures.admit(())
     }
 
-    /// Tells what was not written, at the end of each minute, for ever.
+    /// Reports the lines that were not written, at the end of each minute, forever.
     pub async fn tell_each_minute(&self, log: &Logger) {
         let mut minutes = interval_at(Instant::now() + MINUTE, MINUTE);
         loop {
@@ -99,7 +100,7 @@ impl Quotas {
         }
     }
 
-    /// Tells what was not written, now.
+    /// Reports the lines that were not written, now.
     pub fn tell(&self, log: &Logger) {
         let mut unwritten_of = BTreeMap::new();
         for (address, count) in self.addresses.iter().flat_map(Counts::take) {
@@ -164,7 +165,7 @@ mod tests {
     fn who_asks_for_much_is_still_seen_to_guess_and_to_probe() {
         let quotas = Quotas::default();
         let one = |_| IpAddr::from([198, 51, 100, 7]);
-        // A form that is not filled in is no guess.
+        // A form with a missing field is not a guess.
         assert_eq!(written(&quotas, &line(422, Some("no_email")), one), IN_FULL);
         assert_eq!(written(&quotas, &line(200, None), one), 0);
         assert_eq!(written(&quotas, &line(404, None), one), IN_FULL);

@@ -1,4 +1,4 @@
-//! The line that a request has.
+//! The log line of a request.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::path::shown;
 /// Who made a request, as far as is known when it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Caller {
-    /// Nobody that was recognized.
+    /// Not recognized.
     Unknown,
     /// An API key.
     ApiKey {
@@ -22,22 +22,22 @@ pub enum Caller {
         /// The team that it acts for.
         team: Uuid,
     },
-    /// The user of this id, by an access token.
+    /// The user with this id, by an access token.
     User(Uuid),
 }
 
-/// That a request was a success and changed nothing, although its method changes something otherwise: a note with its answer.
+/// Marks a request as a success that changed nothing, although its method otherwise does: attached to the answer.
 #[derive(Clone, Copy, Debug)]
 pub struct NothingChanged;
 
-/// Why a request was no success: the code that its answer has, or for a page what it would have. A note with the answer.
+/// Why a request failed: the code in its answer, or for a page the code that it would have. Attached to the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCode(pub &'static str);
 
-/// What the log says about a request. [docs/logs.md](../../../docs/logs.md) has the fields of its line.
+/// What the log records about a request. [docs/logs.md](../../../docs/logs.md) has the fields of its line.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The HTTP method, as it was sent; the line names it only if it is one that HTTP has.
+    /// The HTTP method, as it was sent; the line names it only if it is a standard one.
     pub method: &'a str,
     /// The path of the operation as the document writes it; `None` when no route took the request.
     pub route: Option<&'a str>,
@@ -45,25 +45,25 @@ pub struct Request<'a> {
     pub path: Option<&'a str>,
     /// The status of the answer.
     pub status: u16,
-    /// Why it is no success.
+    /// Why it failed.
     pub error_code: Option<ErrorCode>,
     /// The bytes of the answer's body, if they are known before it is sent.
     pub bytes: Option<u64>,
-    /// From when its headers were read to the answer.
+    /// From the reading of its headers to the answer.
     pub latency: Duration,
     /// The `x-request-id` of the answer.
     pub request_id: &'a str,
-    /// Whether something may have changed by it.
+    /// Whether it may have changed something.
     pub changes: bool,
     /// Who made it.
     pub caller: Caller,
     /// Where it came from (`src/client_address.rs`); `None` when only a proxy is known.
     pub client_address: Option<IpAddr>,
-    /// The trace that it is a part of, if somebody is told of traces.
+    /// The trace that it belongs to, if traces are sent anywhere.
     pub trace_id: Option<TraceId>,
 }
 
-/// Writes the line of a request; what the service answers for (5xx) is an error.
+/// Writes the line of a request; a failure of the service (5xx) is logged as an error.
 pub fn request(log: &Logger, request: &Request<'_>) {
     let message = format_args!("request");
     let values = slog::b!(*request);
@@ -74,7 +74,7 @@ pub fn request(log: &Logger, request: &Request<'_>) {
     }
 }
 
-/// A method as a line has it. Any token is a method, and hyper takes one of 60 KB: lines would be as long.
+/// The method for a log line. Any token is a method, and hyper accepts one of 60 KB, which would make the line as long.
 pub(super) fn named(method: &str) -> &str {
     match METHODS.contains(&method) || method == "CONNECT" {
         true => method,

@@ -1,14 +1,14 @@
-//! Lines that would come again and again for as long as something lasts: one a minute, with how often it was.
+//! Limits lines that would repeat for as long as something lasts: one a minute, with the count.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How often there is a line.
+/// The time between two lines.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Counts what happens between two lines.
+/// Counts occurrences between two lines.
 #[derive(Debug, Default)]
 pub struct Seldom(Mutex<Counted>);
 
@@ -19,9 +19,9 @@ struct Counted {
 }
 
 impl Seldom {
-    /// It happens once more. Says how often it did since the line before, if it is time for another.
+    /// Counts one more occurrence. Returns how many there were since the previous line, if another line is due.
     pub fn again(&self) -> Option<u64> {
-        // A count is whole even if somebody panicked while holding it.
+        // A count is consistent even if a holder of the lock panicked.
         let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counted.untold += 1;
         if counted.told_at.is_some_and(|at| at.elapsed() < MINUTE) {

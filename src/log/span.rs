@@ -1,5 +1,5 @@
-//! The span of a request, with attributes by the semantic conventions of OpenTelemetry for HTTP servers, as far as they have
-//! nothing that is secret: a path may, so the route stands for it.
+//! The span of a request, with attributes by the semantic conventions of OpenTelemetry for HTTP servers, as far as they hold
+//! nothing secret: a path may, so the route stands for it.
 
 use opentelemetry::trace::SpanKind;
 use opentelemetry::{Array, KeyValue, StringValue, Value};
@@ -7,12 +7,12 @@ use opentelemetry::{Array, KeyValue, StringValue, Value};
 use super::request::{Caller, ErrorCode, Request, named};
 use crate::trace::Span;
 
-/// The span of a request that has this line; over TLS or not, and by this version of HTTP where it is known.
+/// The span of the request with this line; `version` is the version of HTTP, if known.
 pub(crate) fn span(line: &Request<'_>, tls: bool, version: Option<&str>) -> Span {
     let method = named(line.method);
     let request_id = StringValue::from(line.request_id.to_owned());
     let mut attributes = vec![
-        // What no method of HTTP is has this name there.
+        // The conventions' name for a method that is not one of HTTP's.
         KeyValue::new(
             "http.request.method",
             match method {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::*;
 
-/// Where the lines of a test go.
+/// The output of a test's log.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
@@ -124,7 +124,7 @@ fn a_method_that_http_does_not_have_is_other_however_long() {
     assert_eq!(methods, ["DELETE", "CONNECT", "other", "other", "other"]);
 }
 
-/// The logger that dropshot makes for a request.
+/// A logger as dropshot makes it for a request.
 fn of_request(log: &Logger) -> Logger {
     for_framework(log).new(o!(
         "remote_addr" => "192.0.2.1:4711",
@@ -148,7 +148,7 @@ fn a_line_written_with_the_logger_of_a_request_loses_its_uri() {
 async fn connections_that_cannot_be_accepted_have_a_line_a_minute() {
     let lines = Lines::default();
     let log = for_framework(&lines.logger());
-    // As dropshot has it.
+    // As dropshot calls it.
     let location = slog::RecordLocation {
         file: "",
         line: 0,
@@ -184,7 +184,7 @@ fn lines_of_other_modules_pass() {
     );
 }
 
-/// What the next test runs in a process of its own, since a hook is for all of a process.
+/// Run by the next test in a process of its own, since a hook applies to a whole process.
 #[test]
 #[ignore = "panics; it is run by a_panic_is_one_line_of_json"]
 fn panics_in_two_threads() {

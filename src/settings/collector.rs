@@ -1,11 +1,11 @@
-//! Where traces are sent to.
+//! The destination of traces.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::values::PublicUrl;
 
-/// A collector of OpenTelemetry that takes OTLP over HTTP: the address that all its kinds of data begin with.
+/// An OpenTelemetry collector that takes OTLP over HTTP: the address that the paths of all kinds of data start with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectorUrl(PublicUrl);
 
@@ -35,7 +35,7 @@ impl fmt::Display for CollectorUrl {
     }
 }
 
-/// Which share of something, from 0 to 1.
+/// Parses a share, from 0 to 1.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok();
     share

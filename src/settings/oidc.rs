@@ -1,4 +1,4 @@
-//! The OpenID provider by which people sign in (docs/decisions.md, P25).
+//! The OpenID provider with which people sign in (docs/decisions.md, P25).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,21 +6,21 @@ use std::str::FromStr;
 
 use crate::domain::secret::Secret;
 
-/// The provider, once all that it needs is there.
+/// The provider, once all that it needs is set.
 #[derive(Clone, Debug)]
 pub struct Oidc {
-    /// Who it is.
+    /// Its identifier.
     pub issuer: Issuer,
-    /// Who this service is there.
+    /// This service's id at the provider.
     pub client_id: String,
-    /// By what it proves it.
+    /// The secret with which this service authenticates there.
     pub client_secret: Secret,
-    /// What people call the provider.
+    /// The provider's name for people.
     pub name: String,
 }
 
-/// An issuer (OpenID Connect Core, section 2), every character as the provider writes it: `https`, without query and fragment;
-/// on this machine also `http`.
+/// An issuer (OpenID Connect Core, section 2), written exactly as the provider writes it: `https`, without query and
+/// fragment; on this machine also `http`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuer {
     text: String,
@@ -29,7 +29,7 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// As text, to compare with what the provider says.
+    /// As text, to compare with what the provider sends.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -39,7 +39,7 @@ impl Issuer {
         &self.host
     }
 
-    /// Whether it is reached by TLS.
+    /// Whether it is reached over TLS.
     pub fn is_secure(&self) -> bool {
         self.secure
     }
@@ -88,7 +88,7 @@ impl fmt::Display for Issuer {
     }
 }
 
-/// A client id or secret: printable ASCII, as RFC 6749, appendix A, has it.
+/// Parses a client id or secret: printable ASCII, as RFC 6749, appendix A, requires.
 pub(super) fn credential(text: &str) -> Result<String, String> {
     let is_plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     match !text.is_empty() && text.len() <= 1_000 && is_plain {
@@ -97,12 +97,12 @@ pub(super) fn credential(text: &str) -> Result<String, String> {
     }
 }
 
-/// The same, which nothing prints.
+/// As [`credential`], for a secret that is never printed.
 pub(super) fn secret(text: &str) -> Result<Secret, String> {
     credential(text).map(Secret::from_text)
 }
 
-/// What people call the provider.
+/// Parses the provider's name for people.
 pub(super) fn name(text: &str) -> Result<String, String> {
     let text = text.trim();
     let fits = (1..=60).contains(&text.chars().count()) && !text.contains(char::is_control);

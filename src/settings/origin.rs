@@ -1,4 +1,4 @@
-//! The address that people type: where the pages are (docs/decisions.md, P1).
+//! The address that people type: the origin of the pages (docs/decisions.md, P1).
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,8 +6,8 @@ use std::str::FromStr;
 use super::oidc::is_loopback;
 use super::values::PublicUrl;
 
-/// A scheme, a host and a port, as browsers write them in `Origin` (RFC 6454, section 6.2): small letters, and no port that
-/// the scheme has anyway.
+/// A scheme, a host and a port, as browsers write them in `Origin` (RFC 6454, section 6.2): in lower case, and without the
+/// scheme's default port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     text: String,
@@ -17,7 +17,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// As text, to put a path behind, or to compare with the header `Origin`.
+    /// As text, to append a path to, or to compare with the header `Origin`.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -27,24 +27,24 @@ impl Origin {
         &self.host
     }
 
-    /// The port, also where the text leaves it out.
+    /// The port, even if the text leaves it out.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Whether browsers reach it by TLS.
+    /// Whether browsers reach it over TLS.
     pub fn is_secure(&self) -> bool {
         self.secure
     }
 
-    /// Whether people may type a password there: nobody listens on the way.
+    /// Whether it is safe to type a password there: the way cannot be eavesdropped on.
     pub fn may_sign_in(&self) -> bool {
         self.secure || is_loopback(&self.host)
     }
 
-    /// The origin of an address without a path; none where it has one.
+    /// The origin of an address without a path; `None` if it has one.
     pub(super) fn of(url: &PublicUrl) -> Option<Origin> {
-        // A `PublicUrl` is one.
+        // A `PublicUrl` parses as a URI.
         let uri: http::Uri = url.as_str().parse().ok()?;
         let authority = uri.authority().filter(|_| uri.path() == "/")?;
         let secure = uri.scheme_str() == Some("https");

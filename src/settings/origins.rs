@@ -1,21 +1,21 @@
-//! Whose pages may call the service from a browser.
+//! The origins whose pages may call the service from a browser.
 
 use std::str::FromStr;
 
-/// Origins (RFC 6454) as browsers write them, with commas between; `*` for all there are.
+/// Origins (RFC 6454) as browsers write them, separated by commas; `*` for all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CorsOrigins {
-    /// No page of another origin.
+    /// No other origin.
     #[default]
     None,
-    /// Those of these origins.
+    /// These origins.
     Listed(Vec<String>),
-    /// All pages.
+    /// All origins.
     Any,
 }
 
 impl CorsOrigins {
-    /// Whether pages of `origin` may; it is what the header `Origin` says.
+    /// Whether pages of `origin`, the value of the header `Origin`, may call the service.
     pub fn contains(&self, origin: &[u8]) -> bool {
         match self {
             Self::None => false,
@@ -41,7 +41,7 @@ impl FromStr for CorsOrigins {
     }
 }
 
-/// One origin. What a browser would never send is refused here, since it would match nothing.
+/// Parses one origin. What a browser would never send is refused, since it would match nothing.
 fn origin(text: &str) -> Result<String, String> {
     const EXAMPLE: &str = "write something like https://app.example.com";
     if text == "*" {

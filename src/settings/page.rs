@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// The page, made from the struct; `src/settings/page.md` holds the same text, and a test says so.
+/// The page, made from the struct; `src/settings/page.md` holds the same text, as a test checks.
 pub fn markdown() -> String {
     let mut page = String::from(
         "# Settings\n\n\
@@ -52,7 +52,7 @@ pub fn markdown() -> String {
 
 #[cfg(test)]
 mod tests {
-    /// `BLESS=1 cargo test settings_page` writes the page anew.
+    /// `BLESS=1 cargo test settings_page` rewrites the page.
     #[test]
     fn the_settings_page_is_current() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/settings/page.md");

@@ -1,4 +1,4 @@
-//! Where Redis is: an address that may hold a password, and is therefore never printed.
+//! The address of Redis, which may hold a password, and is therefore never printed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,8 +21,8 @@ impl FromStr for RedisUrl {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const EXAMPLE: &str = "write something like redis://127.0.0.1:6379, or rediss:// for TLS";
-        // Not `unix:` and the like, which no second machine could share, nor `#insecure`, which
-        // would take any certificate.
+        // Not `unix:` and the like, which a second machine could not share, nor `#insecure`, which would accept any
+        // certificate.
         if !(text.starts_with("redis://") || text.starts_with("rediss://")) || text.contains('#') {
             return Err(EXAMPLE.into());
         }

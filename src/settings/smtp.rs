@@ -1,4 +1,4 @@
-//! Where mail is handed in, and whom it is from. The address may hold a password, and is therefore never printed.
+//! The mail server and the sender of mail. The address may hold a password, and is therefore never printed.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ pub struct SmtpUrl {
     credentials: Option<(String, String)>,
 }
 
-/// How the way to the mail server is kept from others.
+/// How the connection to the mail server is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Security {
     /// Not at all: the server is on this machine.
@@ -38,7 +38,7 @@ impl SmtpUrl {
         self.port
     }
 
-    /// How the way there is kept from others.
+    /// How the connection is protected.
     pub fn security(&self) -> Security {
         self.security
     }
@@ -100,7 +100,7 @@ impl FromStr for SmtpUrl {
     }
 }
 
-/// A user and a password, in which what a URL cannot hold is written as `%40`.
+/// A user and a password, in which characters that a URL cannot hold are percent-encoded, such as `%40`.
 fn credentials(text: &str) -> Option<(String, String)> {
     let decoded = |part: &str| Some(percent_decode_str(part).decode_utf8().ok()?.into_owned());
     let (user, password) = text.split_once(':')?;
@@ -113,7 +113,7 @@ impl fmt::Debug for SmtpUrl {
     }
 }
 
-/// Whom mail is from, written `invoices@example.com` or `Invoices <invoices@example.com>`.
+/// The sender of mail, written `invoices@example.com` or `Invoices <invoices@example.com>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MailFrom(Mailbox);
 
@@ -139,9 +139,9 @@ impl FromStr for MailFrom {
 /// What a server needs to send mail.
 #[derive(Clone, Copy, Debug)]
 pub struct MailSettings<'a> {
-    /// Where it is handed in.
+    /// The server that takes it.
     pub server: &'a SmtpUrl,
-    /// Whom it is from.
+    /// Its sender.
     pub from: &'a MailFrom,
 }
 

@@ -1,6 +1,6 @@
-//! Where settings come from, in the order in which they win: command line, variables, file, defaults.
+//! The sources of settings, in order of precedence: command line, variables, file, defaults.
 //!
-//! Variables are handed in instead of read here, so that a test can say what they are.
+//! Variables are passed in instead of read here, so that a test can choose them.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -19,14 +19,14 @@ use super::Settings;
 /// The texts that variables and the file give, by the name of the setting.
 pub type Texts = BTreeMap<String, OsString>;
 
-/// Names beginning like this are variables of ours.
+/// Names with this prefix are our variables.
 const PREFIX: &str = "INVOICING_";
 
 /// Names the file.
 const CONFIG: &str = "INVOICING_CONFIG";
 
-/// What programs that call the service read, those of our pages among them: no settings, and nothing to warn about in a
-/// terminal where both are at work.
+/// Read by programs that call the service, such as the examples on our pages: not settings, and not worth a warning in a
+/// terminal where both are used.
 const OF_CALLERS: [&str; 2] = ["INVOICING_API_KEY", "INVOICING_BASE_URL"];
 
 /// Where the file is; the one thing that the file itself cannot say.
@@ -45,16 +45,16 @@ struct File {
 pub struct Resolved {
     /// What the command takes, completed from variables, file and defaults.
     pub matches: ArgMatches,
-    /// All settings, those that the command does not take, too.
+    /// All settings, including those that the command does not take.
     pub settings: ArgMatches,
-    /// What does not stop the command, but that somebody should know.
+    /// Problems that do not stop the command, but that the user should know about.
     pub warnings: Vec<String>,
-    /// The file, and the settings that are in it, whatever wins over them.
+    /// The file, and the settings that are in it, even if overridden.
     pub file: Option<(PathBuf, Vec<String>)>,
 }
 
 impl Resolved {
-    /// The settings that are not what they were, by their names in the order of the struct.
+    /// The names of the settings that have changed, in the order of the struct.
     pub fn differing(&self, before: &Resolved) -> Vec<&'static str> {
         let names = arguments().iter().map(|arg| arg.get_id().as_str());
         let text = |of: &Resolved, name: &str| -> Option<OsString> {
@@ -71,7 +71,7 @@ impl Resolved {
 pub enum Error {
     /// The command line is wrong, or asks for help.
     Usage(clap::Error),
-    /// Variables or the file are wrong: everything that is, a line each.
+    /// Variables or the file are wrong: every problem, one per line.
     Wrong(Vec<String>),
 }
 
@@ -92,7 +92,7 @@ impl From<clap::Error> for Error {
     }
 }
 
-/// The same complaint, which repeats no password: clap shows what it does not understand.
+/// The same error without passwords: clap repeats the text that it does not understand.
 fn without_passwords(mut error: clap::Error) -> clap::Error {
     let is_secret = error
         .get(ContextKind::InvalidArg)
@@ -109,13 +109,13 @@ fn without_passwords(mut error: clap::Error) -> clap::Error {
         .collect();
     for (kind, text) in telling {
         error.insert(kind, ContextValue::String(text));
-        // It may repeat the same.
+        // The suggestion may repeat the text.
         error.remove(ContextKind::Suggested);
     }
     error
 }
 
-/// What may be shown of a text that may hold a password: how it begins. None for one that may be shown whole.
+/// What may be shown of a text that may hold a password: its start. `None` if all of it may be shown.
 fn redacted(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':').unwrap_or(("", ""));
     let may = rest.starts_with("//")
@@ -129,21 +129,21 @@ fn redacted(text: &str) -> Option<String> {
     })
 }
 
-/// The settings as arguments, in the order of the struct. Made once: every command below every group takes some.
+/// The settings as arguments, in the order of the struct. Built once, since every command takes some.
 pub(super) fn arguments() -> &'static [Arg] {
     static ARGUMENTS: LazyLock<Vec<Arg>> = LazyLock::new(|| {
         Settings::augment_args(Command::new("settings"))
             .get_arguments()
-            // A number below its range is told the range, and not taken for an option.
+            // A negative number gets the error about the range, instead of being taken for an option.
             .map(|arg| arg.clone().allow_negative_numbers(true))
             .collect()
     });
     &ARGUMENTS
 }
 
-/// Adds to `command` the settings that it `takes`, by their names, with `texts` in the place of their defaults.
+/// Adds to `command` the settings for whose names `takes` returns true, with `texts` in place of their defaults.
 pub fn complete(command: Command, texts: &Texts, takes: impl Fn(&str) -> bool) -> Command {
-    // Not by `augment_args`, which would also replace what the command says about itself.
+    // Not with `augment_args`, which would also replace the command's own description.
     let file = File::augment_args(Command::new("file"));
     let all = file.get_arguments().chain(arguments());
     let with_text = |arg: &Arg| match texts.get(arg.get_id().as_str()) {
@@ -156,10 +156,10 @@ pub fn complete(command: Command, texts: &Texts, takes: impl Fn(&str) -> bool) -
     )
 }
 
-/// Reads a command line and completes it (the numbered steps of [`super`]).
+/// Parses a command line and completes it (the numbered steps of [`super`]).
 ///
-/// `command` makes the whole command from the texts that stand in for defaults; `leaf` finds in its
-/// matches those of the command that was called.
+/// `command` builds the whole command, with the texts in place of the defaults; `leaf` finds the matches of the command that
+/// was called.
 ///
 /// # Errors
 /// [`Error::Usage`] for the command line, [`Error::Wrong`] for variables and the file.
@@ -168,10 +168,10 @@ pub fn resolve(
     arguments: &[OsString],
     variables: &BTreeMap<OsString, OsString>,
 ) -> Result<Resolved, Error> {
-    // Step 1. clap would read variables itself, and then could not say which one is wrong.
+    // Step 1. If clap read the variables itself, it could not name the wrong one.
     let bare = |texts: &Texts| without_variables(command(texts));
     let matches = match bare(&Texts::new()).try_get_matches_from(arguments) {
-        // Help does name the variables.
+        // Help does list the variables.
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             command(&Texts::new()).try_get_matches_from(arguments)?
         }
@@ -211,7 +211,7 @@ pub fn resolve(
     })
 }
 
-/// Every setting: those that a command line gives, and for the others `texts` and defaults.
+/// Every setting: from the command line if given there, and otherwise from `texts` and the defaults.
 fn all_settings(given: &ArgMatches, texts: &Texts) -> Result<ArgMatches, clap::Error> {
     let mut line = Vec::new();
     for arg in arguments() {
@@ -236,7 +236,7 @@ pub fn leaf(matches: &ArgMatches) -> &ArgMatches {
         .map_or(matches, |(_, matches)| leaf(matches))
 }
 
-/// The same command, for which no variable counts.
+/// The same command, ignoring all variables.
 pub(super) fn without_variables(command: Command) -> Command {
     command
         .mut_args(|arg| arg.env(Resettable::Reset))
@@ -278,7 +278,7 @@ fn from_variables(variables: &BTreeMap<OsString, OsString>) -> Found {
     found
 }
 
-/// The texts of a file and everything that is wrong with them.
+/// The texts of a file, and every problem with them.
 fn from_file(path: &Path) -> Result<(Texts, Vec<String>), Error> {
     let shown = path.display();
     let content = std::fs::read_to_string(path).map_err(|error| {
@@ -321,7 +321,7 @@ fn from_file(path: &Path) -> Result<(Texts, Vec<String>), Error> {
     Ok((texts, problems))
 }
 
-/// A value of the file as it would stand on the command line.
+/// A value of the file as it would be written on the command line.
 fn text_of(value: &DeValue<'_>) -> Result<String, String> {
     match value {
         DeValue::String(text) => Ok(text.clone().into_owned()),
@@ -335,7 +335,7 @@ fn text_of(value: &DeValue<'_>) -> Result<String, String> {
     }
 }
 
-/// Whether the command line would take `text` as the value of `arg`, and otherwise why not.
+/// Checks that the command line would accept `text` as the value of `arg`; the error is the reason why not.
 fn check(arg: &Arg, text: &OsStr) -> Result<(), String> {
     let arg = arg
         .clone()
@@ -363,7 +363,7 @@ fn check(arg: &Arg, text: &OsStr) -> Result<(), String> {
     }
 }
 
-/// A question for somebody who misspelt a name, or nothing.
+/// A suggestion for a misspelt name, or an empty text.
 fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let name = name.replace('-', "_");
     let best = known

@@ -1,4 +1,4 @@
-//! What several settings say together: what must not be said, and what follows from them.
+//! Rules across several settings: combinations that are refused, and values that follow from several.
 
 use http::HeaderValue;
 use openapi_dropshot_runtime::header_value;
@@ -8,10 +8,10 @@ use crate::domain::passkey::RelyingParty;
 use crate::domain::ways_to_sign_in::SwitchedOn;
 
 impl Settings {
-    /// Checks what a server needs to be true of several settings, and no other command.
+    /// Checks combinations of settings that only a server cares about.
     ///
     /// # Errors
-    /// When two settings contradict each other, in words that name both.
+    /// When two settings contradict each other; the text names both.
     pub fn check_for_serving(&self) -> Result<(), clap::Error> {
         let refused = |why| clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, why);
         self.check_together().map_err(refused)
@@ -37,7 +37,7 @@ impl Settings {
         self.check_sign_in()
     }
 
-    /// Refuses a provider of which something is missing, and a server where nobody could sign in.
+    /// Refuses an incomplete provider, and a server where no one could sign in.
     fn check_sign_in(&self) -> Result<(), &'static str> {
         let given = [
             self.oidc_issuer.is_some(),
@@ -65,7 +65,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What mail is sent by, if it is sent.
+    /// The settings for sending mail, if mail is configured.
     pub fn mail(&self) -> Option<MailSettings<'_>> {
         let (server, from) = self.smtp_url.as_ref().zip(self.mail_from.as_ref())?;
         Some(MailSettings { server, from })
@@ -95,7 +95,7 @@ impl Settings {
         }
     }
 
-    /// Where the pages are, if there are any.
+    /// The origin of the pages, if there are any.
     pub fn origin(&self) -> Option<Origin> {
         let of_links = || Origin::of(&self.public_url);
         self.origin.clone().or_else(of_links)
@@ -103,11 +103,11 @@ impl Settings {
 
     /// `transfer_memory` in bytes.
     pub fn transfer_bytes(&self) -> usize {
-        // The setting is bounded to what 64 bits hold; where a machine has fewer, it has no more memory either.
+        // The setting is bounded so that it fits 64 bits; a machine with fewer has no more memory either.
         usize::try_from(u64::from(self.transfer_memory) << 20).unwrap_or(usize::MAX)
     }
 
-    /// The files to speak TLS with, or none for a server in clear.
+    /// The certificate and key for TLS; `None` for a server in clear.
     pub fn tls(&self) -> Option<TlsFiles<'_>> {
         match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
@@ -115,7 +115,7 @@ impl Settings {
         }
     }
 
-    /// What browsers are told to remember, if anything.
+    /// The value of `Strict-Transport-Security`, if it is sent.
     pub fn hsts(&self) -> Option<HeaderValue> {
         let told = self.hsts > 0 && self.tls().is_some();
         told.then(|| header_value(format_args!("max-age={}", self.hsts)))

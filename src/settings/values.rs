@@ -1,7 +1,7 @@
-//! The types of the settings: what a text has to look like, and what is said when it does not.
+//! The types of the settings: how each text is parsed, and the error when it is wrong.
 //!
-//! Every error here ends up behind the name of the place where the text was written
-//! (`invoicing.toml:3: listen: ...`), so it says only what is wrong and what to write instead.
+//! Every error here ends up after the name of the place where the text was written (`invoicing.toml:3: listen: ...`), so it
+//! only states what is wrong and what to write instead.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-/// An address and a port to listen on. Names are not looked up, because they may mean several addresses, but for the one
-/// that everybody writes; without an address, it is all of the machine's.
+/// Parses an address and a port to listen on. Names are not resolved, because they may have several addresses, except
+/// `localhost`, which everyone writes; without an address, it is all IPv4 addresses of the machine.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let written = match text.rsplit_once(':') {
         Some(("localhost", port)) => format!("127.0.0.1:{port}"),
@@ -23,7 +23,7 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "write ADDRESS:PORT, such as 127.0.0.1:8080 or [::]:8080".into())
 }
 
-/// A whole number within two bounds.
+/// Parses a whole number within two bounds.
 pub(super) fn whole_number<const MIN: u32, const MAX: u32>(text: &str) -> Result<u32, String> {
     let number = text.parse().ok();
     number
@@ -31,15 +31,15 @@ pub(super) fn whole_number<const MIN: u32, const MAX: u32>(text: &str) -> Result
         .ok_or_else(|| format!("write a whole number from {MIN} to {MAX}"))
 }
 
-/// An `http` or `https` address that others reach this server by, without a final slash.
+/// An `http` or `https` address by which others reach this server, without a final slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl(String);
 
 impl PublicUrl {
-    /// The most characters: the document bounds the links that begin with it (`ShareLinkUrl`).
+    /// The most characters: the document limits the links that start with it (`ShareLinkUrl`).
     const LENGTH: usize = 1_000;
 
-    /// The address as text, to put a path behind.
+    /// The address as text, to append a path to.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -53,7 +53,7 @@ impl FromStr for PublicUrl {
         let uri: http::Uri = text
             .parse()
             .map_err(|_| format!("is not a URL; {EXAMPLE}"))?;
-        // Not by the scheme of `uri`, which may also be written in capitals.
+        // Not the scheme of `uri`, which may also be written in capitals.
         if !(text.starts_with("http://") || text.starts_with("https://")) {
             return Err(format!(
                 "begins with neither http:// nor https://; {EXAMPLE}"
@@ -84,7 +84,7 @@ impl fmt::Display for PublicUrl {
     }
 }
 
-/// Networks of proxies that are believed, written as addresses and CIDR ranges with commas between.
+/// Networks of trusted proxies, written as addresses and CIDR ranges, separated by commas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<IpNet>);
 
@@ -110,7 +110,7 @@ impl FromStr for TrustedProxies {
     }
 }
 
-/// One address or range, IPv4 inside IPv6 turned into what it stands for.
+/// Parses one address or range; IPv4 inside IPv6 becomes IPv4.
 fn network(text: &str) -> Result<IpNet, String> {
     let network = match text.parse::<IpAddr>() {
         Ok(address) => IpNet::from(address),
@@ -203,7 +203,7 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// As it is written in a setting.
+    /// The name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             LogLevel::Error => "error",
@@ -226,7 +226,7 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// As it is written in a setting.
+    /// The name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             LogFormat::Auto => "auto",

@@ -1,4 +1,4 @@
-//! What is done beside the requests, and what becomes of the log.
+//! The background tasks, and the state of the log.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -39,7 +39,7 @@ pub(super) fn show(page: &mut Page<'_>, counts: &Counts) {
         Some(Unit::Seconds),
         "When each background task was last done, in Unix time; 0 before the first time",
         "task",
-        // No clock of a server is before 1970.
+        // No server's clock is before 1970.
         tasks.map(|(task, of_task)| (task, of_task.last_done().max(0) as u64)),
     );
     page.counter(

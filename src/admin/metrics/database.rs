@@ -6,7 +6,7 @@ use super::page::Page;
 use crate::store::Numbers;
 use crate::{postgres, sqlite};
 
-/// What there is of the engine that is used; the other has no series.
+/// Shows the numbers of the engine in use; the other has no series.
 pub(super) fn show(page: &mut Page<'_>, store: &Numbers<'_>) {
     match store {
         Numbers::Sqlite(numbers) => {

@@ -1,4 +1,4 @@
-//! How much there is to do, and what is refused for that.
+//! The current load, and the requests refused because of it.
 
 use prometheus_client::registry::Unit;
 
@@ -7,35 +7,35 @@ use crate::limit;
 use crate::store::Numbers;
 use crate::tally::Count;
 
-/// What there is not enough of, so that a request is refused: 503.
+/// The resource that ran out, so that a request is refused: 503.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortage {
     /// Permits to work on a request.
     Permits,
-    /// Memory for bodies that are on their way.
+    /// Memory for bodies in transit.
     Bodies,
-    /// Memory for answers that nobody has taken yet.
+    /// Memory for answers that are not taken yet.
     Answers,
-    /// Turns of a user for what takes long.
+    /// Turns of a user for long operations.
     Turns,
     /// Time: the server is about to stop.
     Stopping,
 }
 
-/// What is under way in a server: how much there is of each, and how much there may be.
+/// The current load of a server: how much of each resource is in use, and its limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Requests that are worked on.
+    /// Requests being worked on.
     pub permits: (usize, usize),
-    /// Bytes of bodies that are on their way, and of the heads of their requests.
+    /// Bytes of bodies in transit, and of the heads of their requests.
     pub bodies: (usize, usize),
-    /// The same of strangers for whom there was no room there.
+    /// The same for strangers for whom there was no room there.
     pub places: (usize, usize),
-    /// Bytes of answers that nobody has taken yet.
+    /// Bytes of answers that are not taken yet.
     pub answers: (usize, usize),
 }
 
-/// Requests that were refused, by what there was not enough of.
+/// Refused requests, by the resource that ran out.
 #[derive(Debug, Default)]
 pub(super) struct Shortages {
     permits: Count,
@@ -118,7 +118,7 @@ impl Load {
     }
 }
 
-/// What the rate limits have refused, and whether they hold across replicas.
+/// Shows what the rate limits have refused, and whether they hold across replicas.
 pub(super) fn show_limits(page: &mut Page<'_>, limits: &limit::Counts) {
     page.counters(
         "rate_limited",

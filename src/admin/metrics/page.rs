@@ -1,4 +1,4 @@
-//! A page while it is made: numbers as they were read, with their names.
+//! A page in the making: numbers as they were read, with their names.
 
 use std::fmt::Error;
 
@@ -10,13 +10,13 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::tally::Spread;
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const NANOS: f64 = 1e9;
 
-/// What the series of a page are put into.
+/// Collects the series of a page.
 pub(super) struct Page<'a>(pub(super) &'a mut Registry);
 
-/// Numbers of one name that a label tells apart.
+/// Numbers under one name, distinguished by a label.
 #[derive(Debug)]
 struct Labelled<M>(&'static str, Vec<(&'static str, M)>);
 
@@ -42,7 +42,7 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    /// Of times.
+    /// Of times, in seconds.
     fn of_times(spread: &Spread) -> Histogram {
         Histogram::new(spread, NANOS)
     }
@@ -78,7 +78,7 @@ impl EncodeMetric for Histogram {
 }
 
 impl Page<'_> {
-    /// A metric. Its name ends with the unit, if it has one; that of a counter with `_total`, which is not given here.
+    /// Adds a metric. Its name ends with the unit, if it has one; a counter's name with `_total`, which is not given here.
     pub(super) fn metric(
         &mut self,
         name: &str,
@@ -92,12 +92,12 @@ impl Page<'_> {
         }
     }
 
-    /// How often something has happened.
+    /// Adds a count of events.
     pub(super) fn counter(&mut self, name: &str, help: &str, count: u64) {
         self.metric(name, None, help, ConstCounter::new(count));
     }
 
-    /// How often each of several things has.
+    /// Adds counts of several kinds of events.
     pub(super) fn counters<const N: usize>(
         &mut self,
         name: &str,
@@ -109,12 +109,12 @@ impl Page<'_> {
         self.metric(name, None, help, Labelled(label, counts.into()));
     }
 
-    /// How much there is now.
+    /// Adds a current value.
     pub(super) fn gauge(&mut self, name: &str, unit: Option<Unit>, help: &str, now: u64) {
         self.metric(name, unit, help, ConstGauge::new(now));
     }
 
-    /// How much there is now of each of several things.
+    /// Adds several current values.
     pub(super) fn gauges<const N: usize>(
         &mut self,
         name: &str,
@@ -127,13 +127,13 @@ impl Page<'_> {
         self.metric(name, unit, help, Labelled(label, now.into()));
     }
 
-    /// How long something took.
+    /// Adds how long something took.
     pub(super) fn times(&mut self, name: &str, help: &str, spread: &Spread) {
         let metric = Histogram::of_times(spread);
         self.metric(name, Some(Unit::Seconds), help, metric);
     }
 
-    /// The same of several things.
+    /// Adds how long each of several things took.
     pub(super) fn times_of<const N: usize>(
         &mut self,
         name: &str,
@@ -146,7 +146,7 @@ impl Page<'_> {
         self.metric(name, unit, help, Labelled(label, metrics.into()));
     }
 
-    /// How large something was.
+    /// Adds how large something was.
     pub(super) fn sizes(&mut self, name: &str, help: &str, spread: &Spread) {
         self.metric(name, None, help, Histogram::of_sizes(spread));
     }

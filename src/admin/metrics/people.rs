@@ -1,4 +1,4 @@
-//! People: who signs in, what becomes of the tokens of their apps, and their letters.
+//! People: sign-ins, the tokens of their apps, and their letters.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;

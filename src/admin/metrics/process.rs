@@ -1,8 +1,8 @@
-//! The process and the build, by the names that all clients of Prometheus have for them
+//! The process and the build, under the names that all Prometheus clients use
 //! (<https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>).
 //!
-//! Linux tells of a process in `/proc/self/stat` (proc_pid_stat(5)): one line of numbers, behind the name of the program in
-//! parentheses. Where there is no such file, or no file left to open it with, its series are missing.
+//! Linux describes a process in `/proc/self/stat` (proc_pid_stat(5)): one line of numbers, after the name of the program in
+//! parentheses. If there is no such file, or no file descriptor left to open it with, these series are missing.
 
 use std::fs;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ struct Build {
     commit: &'static str,
 }
 
-/// Which program this is.
+/// Shows the version and commit of this program.
 pub(super) fn show_build(page: &mut Page<'_>) {
     let build = Build {
         version: env!("CARGO_PKG_VERSION"),
@@ -33,14 +33,14 @@ pub(super) fn show_build(page: &mut Page<'_>) {
     page.metric("build", None, help, Info::new(build));
 }
 
-/// When its certificate ends, in Unix time.
+/// Shows when the certificate ends, in Unix time.
 pub(super) fn show_certificate(page: &mut Page<'_>, end: u64) {
     let help = "When the certificate ends, in Unix time; 0 where the server does not speak TLS";
     let name = "tls_certificate_end_timestamp";
     page.gauge(name, Some(Unit::Seconds), help, end);
 }
 
-/// How the process is.
+/// Shows the state of the process.
 pub(super) fn show(page: &mut Page<'_>) {
     if let Some(status) = fs::read_to_string("/proc/self/stat")
         .ok()
@@ -58,13 +58,13 @@ pub(super) fn show(page: &mut Page<'_>) {
     }
 }
 
-/// Of the numbers of a process those that matter here, as proc_pid_stat(5) counts them.
+/// The fields of a process that matter here, as proc_pid_stat(5) numbers them.
 struct Status {
-    /// Fields 14 and 15: in ticks, by its own code and by the system for it.
+    /// Fields 14 and 15: in ticks, in user mode and in kernel mode.
     processor_time: u64,
     /// Field 20.
     threads: u64,
-    /// Field 22: in ticks since the machine was started.
+    /// Field 22: in ticks since boot.
     started: u64,
     /// Field 23: in bytes.
     virtual_memory: u64,
@@ -74,7 +74,7 @@ struct Status {
 
 impl Status {
     fn of(line: String) -> Option<Status> {
-        // The name may have anything in it, parentheses too.
+        // The name may contain anything, parentheses too.
         let (_, behind_the_name) = line.rsplit_once(')')?;
         let fields: Vec<_> = behind_the_name.split_ascii_whitespace().collect();
         // The first of them is field 3.
@@ -125,18 +125,18 @@ impl Status {
     }
 }
 
-/// When the machine was started, in seconds of Unix time.
+/// The boot time of the machine, in seconds of Unix time.
 fn machine_started() -> Option<u64> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("btime "))?;
     line.trim().parse().ok()
 }
 
-/// How many files are open. Since Linux 6.2 that is the length of their folder, for which none has to be opened.
+/// How many files are open. Since Linux 6.2 that is the size of their folder, so none has to be opened.
 fn open_files() -> Option<u64> {
     let length = fs::metadata("/proc/self/fd").ok()?.len();
     match length {
-        // The folder is open itself while it is read.
+        // The folder itself is open while it is read.
         0 => Some((fs::read_dir("/proc/self/fd").ok()?.count() as u64).saturating_sub(1)),
         length => Some(length),
     }

@@ -1,7 +1,7 @@
 //! Requests by operation.
 //!
-//! An operation is what the documents call one, by its operationId, or a page or form, by the name of its function. What
-//! none of them has answered is counted under names of its own, so that it changes nothing of what is known of them.
+//! An operation is named by its operationId in the documents, or, for a page or form, by its function. Requests that no
+//! operation answered are counted under separate names, so that they do not affect the numbers of the operations.
 
 use std::time::Duration;
 
@@ -15,33 +15,33 @@ use prometheus_client::registry::Unit;
 use super::page::Page;
 use crate::traffic::Traffic;
 
-/// A path that nothing has: 404.
+/// A path that does not exist: 404.
 const NO_ROUTE: &str = "no_route";
 
 /// A method that the path does not have: 405.
 pub(crate) const NO_METHOD: &str = "no_method";
 
-/// What was refused before it was looked where it leads: no HTTP as it should be, or too many headers.
+/// A request that was refused before it was routed: malformed HTTP, or too many headers.
 const MALFORMED: &str = "malformed";
 
-/// A browser asks whether a page of another origin may send a request.
+/// A browser's question whether a page of another origin may send a request.
 pub(crate) const PREFLIGHT: &str = "preflight";
 
 /// A document, or a file that belongs to a page.
 pub(crate) const FILE: &str = "file";
 
-/// Those that no operation has.
+/// Names for requests without an operation.
 const OF_NONE: [&str; 5] = [NO_ROUTE, NO_METHOD, MALFORMED, PREFLIGHT, FILE];
 
-/// Classes of the status.
+/// Status classes.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Upper ends of the latencies that are told apart, in seconds.
+/// Upper bounds of the latency buckets, in seconds.
 const LATENCIES: [f64; 12] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 10.0,
 ];
 
-/// What has come.
+/// The requests so far.
 pub(super) struct Requests {
     by_class: Family<Request, Counter>,
     latency: Family<Operation, Histogram>,
@@ -72,7 +72,7 @@ impl Default for Requests {
 }
 
 impl Requests {
-    /// Shows these operations from now on, whether or not they are asked for.
+    /// From now on, shows these operations, whether or not they are requested.
     pub(super) fn declare(&self, operations: &[&'static str]) {
         for &operation in operations {
             for status in CLASSES {
@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether each of these lines is on the page.
+    /// Asserts that each of these lines is on the page.
     fn shows(requests: &Requests, lines: &[&str]) {
         let mut registry = Registry::default();
         requests.show(&mut Page(&mut registry), &Traffic::default());

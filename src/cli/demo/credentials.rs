@@ -1,4 +1,4 @@
-//! What a caller of the demo has to know: drawn at each start, or the same at each start.
+//! The ids and secrets of the demo: random at each start, or the same at each start.
 
 use uuid::Uuid;
 
@@ -7,12 +7,12 @@ use crate::domain::catalog::Mode;
 use crate::domain::id::{FileId, TeamId, UserId};
 use crate::domain::secret::Secret;
 
-/// The ids and secrets that requests to the demo are made with.
+/// The ids and secrets that requests to the demo use.
 pub(super) struct Credentials {
     pub team: TeamId,
     pub user: UserId,
     pub file: FileId,
-    /// With which the user signs in to the pages.
+    /// The user's password for the pages.
     pub password: Secret,
     /// Live, read and write.
     pub key: Secret,
@@ -20,13 +20,13 @@ pub(super) struct Credentials {
     pub read_only_key: Secret,
     /// Test, read and write.
     pub test_key: Secret,
-    /// Of the device that is signed in, as is the next.
+    /// Of the signed-in device, as is the next.
     pub access_token: Secret,
     pub refresh_token: Secret,
 }
 
 impl Credentials {
-    /// Some that nobody can guess.
+    /// Random ones, which cannot be guessed.
     pub(super) fn drawn() -> Credentials {
         Credentials {
             team: TeamId(Uuid::now_v7()),
@@ -41,7 +41,7 @@ impl Credentials {
         }
     }
 
-    /// Those that are published in [`testing.md`](super::Demo), for tests to be written against.
+    /// The ones published in [`testing.md`](super::Demo), for tests to be written against.
     pub(super) fn fixed() -> Credentials {
         let id = |number: u128| Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 | number);
         let secret = |text: &str| Secret::from_text(text);

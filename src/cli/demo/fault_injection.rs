@@ -1,15 +1,14 @@
-//! Faults that a consumer's test asks for: answers that a well server would not give.
+//! Faults that a consumer's test asks for: answers that a healthy server would not give.
 //!
 //! ```text
 //! Demo-Answer: 429 | 500 | 503 [; times=N] [; test=NAME]
 //! Demo-Latency: MILLISECONDS
 //! ```
 //!
-//! How a client deals with a 429, a 500, a 503 or a slow answer cannot be tried on a server that is well.
+//! How a client deals with a 429, a 500, a 503 or a slow answer cannot be tried on a healthy server.
 //!
-//! A client that tries again sends the same headers again, so an answer may be asked for a number of times:
-//! the first `N` requests with this very text get it, and those after them the real one. `test` only makes the
-//! texts of two tests differ.
+//! A client that retries sends the same headers again, so an answer may be asked for a number of times: the first `N`
+//! requests with this very text get it, and later ones get the real answer. `test` only makes the texts of two tests differ.
 //!
 //! This module is private to the demo, so that no other command can give its [`FaultInjection`] to a server.
 
@@ -39,19 +38,19 @@ pub(super) struct FaultInjection {
     given: Mutex<HashMap<String, u64>>,
 }
 
-/// What a request asks for: nothing, unless it says more.
+/// What a request asks for; by default nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Asked {
-    /// How long to wait before anything else is done.
+    /// The delay before anything else is done.
     latency: Duration,
-    /// What to answer in place of the real answer.
+    /// The answer to give instead of the real one.
     fault: Option<Fault>,
 }
 
-/// A fault that every operation can have.
+/// A fault that any operation can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// 429, as to a caller who has just used up everything.
+    /// 429, as for a caller who has just used up the whole limit.
     RateLimited,
     /// 500.
     Internal,
@@ -65,7 +64,7 @@ impl Interceptor for FaultInjection {
         headers: &'a HeaderMap,
         log: &'a Logger,
     ) -> BoxFuture<'a, Result<(), Intercepted>> {
-        // No answer can say what is wrong with these headers: the documents know nothing of them.
+        // No answer can report what is wrong with these headers: the documents do not have them.
         let asked = self.asked(headers).unwrap_or_else(|mistake| {
             warn!(log, "a request asks for nothing that is known"; "mistake" => mistake);
             Asked::default()
@@ -89,7 +88,7 @@ impl From<Fault> for Intercepted {
 }
 
 impl FaultInjection {
-    /// What a request with these headers asks for, or what is wrong with how it asks.
+    /// What a request with these headers asks for, or what is wrong with the headers.
     fn asked(&self, headers: &HeaderMap) -> Result<Asked, &'static str> {
         let latency = only(headers, LATENCY)?.map(latency).transpose()?;
         let fault = match only(headers, ANSWER)? {
@@ -105,10 +104,10 @@ impl FaultInjection {
         })
     }
 
-    /// Whether a fault that is asked for in these words was injected less often than it should be; counts it.
+    /// Whether the fault with this text has been injected fewer times than it should be; counts it if so.
     fn is_due(&self, text: &str, times: Option<u64>) -> bool {
         let Some(times) = times else { return true };
-        // A map is whole between two statements, whatever panicked elsewhere.
+        // The map is consistent between two statements, whatever panicked elsewhere.
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let given = given.entry(text.to_owned()).or_default();
         let due = *given < times;
@@ -117,7 +116,7 @@ impl FaultInjection {
     }
 }
 
-/// The value of a header that may be there once.
+/// The value of a header that may appear once.
 fn only<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, &'static str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next();
@@ -135,7 +134,7 @@ fn latency(text: &str) -> Result<Duration, &'static str> {
     millis.ok_or("Demo-Latency is not a number of milliseconds, 60000 at most")
 }
 
-/// The fault, and how often; without a number, always.
+/// The fault, and how many times; `None` for always.
 fn fault(text: &str) -> Result<(Fault, Option<u64>), &'static str> {
     let mut parts = text.split(';').map(str::trim);
     let fault = match parts.next() {

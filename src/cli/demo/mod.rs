@@ -1,9 +1,9 @@
-//! `invoicing demo`: a server with something in it, and requests to try.
+//! `invoicing demo`: a server with sample data, and requests to try.
 //!
-//! Everything lies in a temporary folder, which is removed at the end. The requests are printed to
-//! standard output as a shell script: what is not a request is a comment, so that all of it may be
-//! pasted at once, and every request stands alone, so that each may be pasted by itself. Log lines go
-//! to standard error as usual; those of the start are written before, so that none cuts through.
+//! Everything lies in a temporary folder, which is removed at the end. The requests are printed to standard output as a
+//! shell script: everything else is a comment, so that all of it may be pasted at once, and every request stands alone, so
+//! that each may be pasted by itself. Log lines go to standard error as usual; those of the start are written first, so that
+//! none appears in between.
 
 mod credentials;
 mod fault_injection;
@@ -55,7 +55,7 @@ pub(super) struct Demo {
 }
 
 impl Demo {
-    /// `insisting` says that the address to listen on was chosen, and must not be replaced.
+    /// `insisting` means that the address to listen on was chosen explicitly, and must not be replaced.
     pub(super) fn run(self, settings: &Settings, insisting: bool) -> Result<(), CommandError> {
         let folder = tempfile::Builder::new()
             .prefix("invoicing-demo-")
@@ -69,13 +69,13 @@ impl Demo {
             tls_cert: None,
             tls_key: None,
             hsts: 0,
-            // A demo is one process, and ends when it is told to.
+            // A demo is one process, and stops at once when asked.
             operations_listen: None,
             drain_delay: 0,
             redis: None,
             smtp_url: None,
             mail_from: None,
-            // Its user has a password, and nobody elsewhere knows of it.
+            // Its user has a password, and is known to no provider.
             password_sign_in: Toggle::On,
             oidc_issuer: None,
             ..settings.clone()
@@ -118,10 +118,10 @@ impl Demo {
     }
 }
 
-/// The address itself if it is free, otherwise, unless somebody insists on it, one with another port.
+/// The address itself if it is free; otherwise, unless `insisting`, one with another port.
 ///
-/// It is needed before the server starts, because links begin with it. Somebody else may take the port
-/// in between; then the server says that it cannot listen.
+/// It is needed before the server starts, because links start with it. Another process may take the port in between; then
+/// the server reports that it cannot listen.
 fn free_address(wanted: SocketAddr, insisting: bool) -> Result<SocketAddr, StartError> {
     let listener = TcpListener::bind(wanted).or_else(|error| match insisting {
         true => Err(error),
@@ -136,7 +136,7 @@ fn free_address(wanted: SocketAddr, insisting: bool) -> Result<SocketAddr, Start
         })
 }
 
-/// How this machine reaches a server that listens on `address`.
+/// The URL by which this machine reaches a server that listens on `address`.
 fn public_url(address: SocketAddr) -> PublicUrl {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -148,7 +148,7 @@ fn public_url(address: SocketAddr) -> PublicUrl {
     url.parse().expect("a URL")
 }
 
-/// How a browser on this machine reaches it: by a name, as browsers make passkeys for no address.
+/// The origin by which a browser on this machine reaches it: a host name, as browsers make no passkeys for an address.
 fn origin(address: SocketAddr) -> Origin {
     // Cannot fail: a name and a port are an origin.
     let origin = format!("http://localhost:{}", address.port());

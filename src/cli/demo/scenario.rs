@@ -1,8 +1,8 @@
 //! The requests that the demo prints.
 //!
-//! All values are written out, so that any shell takes them. The one value that cannot be known
-//! beforehand is an authorization code, which lives for a minute: this very binary issues it when the
-//! line is pasted, as a sign-in page would, on the database that the server runs on.
+//! All values are written out, so that any shell takes them. The one value that cannot be known in advance is an
+//! authorization code, which lives for a minute: this very binary issues it when the line is pasted, as a sign-in page
+//! would, on the database that the server runs on.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::settings::{Origin, Settings};
 
 use super::seed::{self, CLIENT, INSTALL_ID, REDIRECT_URI, Seed};
 
-/// The whole scenario, to be printed once the server listens.
+/// The whole scenario, printed once the server listens.
 pub(super) fn render(settings: &Settings, seed: &Seed, binary: &Path) -> String {
     let scenario = Scenario {
         url: settings.public_url.as_str(),
@@ -58,7 +58,7 @@ pub(super) fn render(settings: &Settings, seed: &Seed, binary: &Path) -> String 
     text
 }
 
-/// What a request is for, and the request.
+/// The purpose of a request, and the request.
 type Step = (&'static str, String);
 
 struct Scenario<'a> {
@@ -193,7 +193,7 @@ impl Scenario<'_> {
         (title, request)
     }
 
-    /// A request to the products, `rest` being what follows their path.
+    /// A request to the products; `rest` follows their path.
     fn catalog(
         &self,
         method: &str,
@@ -219,7 +219,7 @@ impl Scenario<'_> {
     }
 }
 
-/// A word that any shell takes as it is.
+/// A word that any shell takes literally.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:".contains(c);
     if text.chars().all(plain) {

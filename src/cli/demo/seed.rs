@@ -1,7 +1,7 @@
-//! What is in the demo's database.
+//! The contents of the demo's database.
 //!
-//! Ids and secrets may be given, so that tests can be written against them. What the service itself makes has an id and a
-//! secret that nobody can guess, and no operation and no other command offers anything else.
+//! Ids and secrets may be given, so that tests can be written against them. Those that the service itself makes cannot be
+//! guessed, and no operation and no other command offers anything else.
 
 use openapi_dropshot_runtime::Decimal;
 
@@ -25,19 +25,19 @@ use super::credentials::Credentials;
 
 /// The app that users of the demo sign in with.
 pub(super) const CLIENT: &str = "demo-app";
-/// Where codes may be sent: to an app by its scheme, and to a program that listens on whatever port.
+/// Where codes may be sent: to an app by its scheme, and to a program that listens on any port.
 const REDIRECT_URIS: [&str; 2] = [REDIRECT_URI, "http://127.0.0.1/signed-in"];
 
-/// Who signs in, to that app and to the pages.
+/// The user who signs in, to that app and to the pages.
 pub(super) const EMAIL: &str = "ada@example.com";
 
 /// Where its codes are sent.
 pub(super) const REDIRECT_URI: &str = "com.example.demo:/signed-in";
 
-/// The installation of the app that is signed in.
+/// The installation of the app on the signed-in device.
 pub(super) const INSTALL_ID: &str = "demo-phone";
 
-/// What the scenario needs to know of what is there.
+/// The parts of the database that the scenario uses.
 pub(super) struct Seed {
     pub credentials: Credentials,
     /// The product that the scenario changes.
@@ -76,8 +76,7 @@ pub(super) async fn seed(app: &App, credentials: Credentials) -> Result<Seed, Er
     })
 }
 
-/// Three products in the live catalog, the first and the last of which have a part in the scenario, and
-/// one in the test catalog.
+/// Three products in the live catalog, of which the scenario uses the first and the last, and one in the test catalog.
 async fn catalogs(app: &App, credentials: &Credentials) -> Result<(ProductId, ProductId), Error> {
     let key = async |secret: &Secret, mode, scope, name: &str| {
         let key = ApiKey {
@@ -147,7 +146,7 @@ async fn links(app: &App, credentials: &Credentials) -> Result<(), Error> {
 
 /// A product in euros with German VAT.
 fn product(name: &str, price: &str, sku: &str, kind: &str, unit: &str) -> NewProduct {
-    // Cannot fail: the prices stand above.
+    // Cannot fail: the prices are given above.
     let price = price.parse().expect("a price");
     NewProduct {
         description: Some(format!("{name}, as in our catalog.")),
@@ -163,7 +162,7 @@ async fn create(app: &App, key: &ApiKey, product: NewProduct) -> Result<ProductI
     Ok(app.create_product(key, product, None).await?.value.id)
 }
 
-/// The device that is signed in: with a code, as devices do, but its tokens are given.
+/// Signs the device in: with a code, as devices do, but with given tokens.
 async fn sign_in(app: &App, credentials: &Credentials) -> Result<(), Error> {
     let client = app
         .create_oauth_client(CLIENT, "Demo app", &REDIRECT_URIS.map(str::to_owned))

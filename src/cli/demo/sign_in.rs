@@ -1,14 +1,14 @@
-//! A sign-in page that asks nothing, for the tests of an app: only `--fixed` registers it.
+//! A sign-in page that asks for nothing, for the tests of an app: only `--fixed` registers it.
 //!
-//! How users sign in is no part of the published interface, yet an app cannot be tested from end to end without.
+//! How users sign in is not part of the published interface, but an app cannot be tested end to end without it.
 //!
-//! 1. An app sends the browser here with an authorization request (RFC 6749, 4.1.1) and a code challenge (RFC 7636,
-//!    4.3). What else is in the request is ignored (RFC 6749, 3.1).
-//! 2. The one user that there is counts as signed in, and as having agreed. A code is issued to the app, as
-//!    `invoicing auth-code issue` does it, by the same rules.
+//! 1. An app sends the browser here with an authorization request (RFC 6749, 4.1.1) and a code challenge (RFC 7636, 4.3).
+//!    Other parameters of the request are ignored (RFC 6749, 3.1).
+//! 2. The only user counts as signed in, and as having agreed. A code is issued to the app, as by
+//!    `invoicing auth-code issue`, under the same rules.
 //! 3. The browser is sent to the app's redirect URI with the code, and the `state` as it came (RFC 6749, 4.1.2).
-//! 4. A request that is wrong in any way answers 400, in words for the author of the test, and goes nowhere. RFC 6749,
-//!    4.1.2.1, would send most mistakes to the app, where nobody reads them.
+//! 4. A request that is wrong in any way gets 400, with a text for the author of the test, and is not redirected. RFC 6749,
+//!    4.1.2.1, would send most mistakes to the app, where they would go unread.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ enum ChallengeMethod {
 /// Adds the page, on which `user` of `app` is signed in.
 ///
 /// # Errors
-/// When another endpoint has its path.
+/// When another endpoint has the same path.
 pub(super) fn register(
     api: &mut Api,
     app: &Arc<App>,

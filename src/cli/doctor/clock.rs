@@ -1,5 +1,5 @@
-//! Whether the clock of this machine is right, as far as others tell: PostgreSQL, the OpenID provider, and the files of
-//! SQLite, which cannot have been changed in times to come unless the clock was set back.
+//! Checks this machine's clock against others: PostgreSQL, the OpenID provider, and the SQLite files, which cannot have been
+//! changed in the future unless the clock was set back.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -12,13 +12,13 @@ use crate::store::inspect;
 
 const CHECK: &str = "clock";
 
-/// As far as clocks are apart that are kept right; a header tells whole seconds, and everything takes its time.
+/// How far apart well-kept clocks may be: a header has whole seconds, and every answer takes time.
 const NEAR: Duration = Duration::from_secs(3);
 
-/// From here on, ID tokens are refused, and sessions end too early or too late.
+/// Beyond this, ID tokens are refused, and sessions end too early or too late.
 const FAR: Duration = Duration::from_secs(120);
 
-/// Compares the clock with those of others.
+/// Compares the clock with others.
 pub(super) async fn clock(subject: Arc<Subject>) -> Vec<Finding> {
     let (database, provider) = tokio::join!(of_database(&subject), of_provider(&subject));
     let told: Vec<_> = [database, provider].into_iter().flatten().collect();
@@ -29,7 +29,7 @@ pub(super) async fn clock(subject: Arc<Subject>) -> Vec<Finding> {
     }
 }
 
-/// By whom the time is told, and how far from ours.
+/// The source of a time, and how far it is from ours.
 type Told = (&'static str, Duration);
 
 async fn of_database(subject: &Subject) -> Option<Told> {
@@ -53,7 +53,7 @@ async fn of_provider(subject: &Subject) -> Option<Told> {
     Some(("the OpenID provider", apart))
 }
 
-/// How far a clock is from ours that was asked between these moments: what it takes to ask is no error of a clock.
+/// How far another clock, read between `before` and `after`, is from ours: the time that reading takes does not count.
 fn apart(before: SystemTime, theirs: SystemTime, after: SystemTime) -> Duration {
     let early = before.duration_since(theirs).unwrap_or_default();
     let late = theirs.duration_since(after).unwrap_or_default();

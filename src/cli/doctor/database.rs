@@ -1,5 +1,5 @@
-//! The database: whether it answers, takes changes, has our schema and is whole. Nothing in it is changed: its schema stays
-//! as it is, and what has no tables gets none.
+//! The database: whether it answers, accepts changes, has our schema and is undamaged. Nothing in it is changed: it is not
+//! migrated, and an empty one gets no tables.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::store::{OpenError, SCHEMA_VERSION, inspect};
 
 const DATABASE: &str = "database";
 
-/// How long the file of SQLite is looked through.
+/// How long to check the SQLite file.
 const LOOKED_FOR: Duration = Duration::from_secs(3);
 
-/// The oldest version of PostgreSQL that its makers still mend.
+/// The oldest version of PostgreSQL that still gets fixes.
 const OLDEST: i32 = 140_000;
 
-/// Whether it answers, takes changes, and has which schema.
+/// Whether it answers and accepts changes, and which schema it has.
 pub(super) async fn reachable(subject: Arc<Subject>) -> Vec<Finding> {
     let database = &subject.settings.database;
     let found = match inspect::open(database).await {
@@ -52,7 +52,7 @@ fn is_absent(error: &OpenError) -> bool {
     }
 }
 
-/// A newer one is refused before.
+/// A newer one has been refused before.
 fn schema(version: i64) -> Finding {
     const CHECK: &str = "schema";
     let found = format!("version {version}, of {SCHEMA_VERSION}");
@@ -65,7 +65,7 @@ fn schema(version: i64) -> Finding {
     }
 }
 
-/// Whether the file of SQLite is whole, as far as there is time to look.
+/// Whether the SQLite file is undamaged, as far as the time allows to check.
 pub(super) fn content(subject: &Subject) -> Vec<Finding> {
     const CHECK: &str = "content";
     let Database::Sqlite(path) = &subject.settings.database else {
@@ -89,7 +89,7 @@ pub(super) fn content(subject: &Subject) -> Vec<Finding> {
     }]
 }
 
-/// Whether PostgreSQL lets all connections in that this process may make.
+/// Whether PostgreSQL admits all connections that this process may make.
 pub(super) async fn connections(subject: Arc<Subject>) -> Vec<Finding> {
     const CHECK: &str = "connections";
     let Database::Postgres(address) = &subject.settings.database else {

@@ -12,19 +12,19 @@ use super::finding::Finding;
 use crate::settings::Database;
 use crate::tls;
 
-/// Where a mode allows others than owner and group to read, and to write.
+/// Mode bits that let others than owner and group read, and others than the owner write.
 const OTHERS_READ: u32 = 0o004;
 const OTHERS_WRITE: u32 = 0o022;
 const OTHERS: u32 = 0o077;
 
-/// Room below which SQLite is about to stop, and below which somebody should look.
+/// Below the first, SQLite is about to stop; below the second, the operator should be warned.
 const LEAST_ROOM: u64 = 100 << 20;
 const LITTLE_ROOM: u64 = 1 << 30;
 
-/// So many files more may be made at least.
+/// The fewest files that the file system must still have room for.
 const LEAST_INODES: u64 = 1_000;
 
-/// The settings together. Each was checked when it was read.
+/// The settings taken together. Each was checked when it was read.
 pub(super) fn settings(subject: &Subject) -> Vec<Finding> {
     const CHECK: &str = "settings";
     let resolved = &subject.started.resolved;
@@ -49,7 +49,7 @@ pub(super) fn settings(subject: &Subject) -> Vec<Finding> {
     findings
 }
 
-/// Who may read the file of settings, if something in it may be secret.
+/// Who may read the settings file, if something in it may be secret.
 pub(super) fn settings_file(subject: &Subject) -> Vec<Finding> {
     const CHECK: &str = "settings-file";
     let Some((path, names)) = &subject.started.resolved.file else {
@@ -84,7 +84,7 @@ pub(super) fn settings_file(subject: &Subject) -> Vec<Finding> {
     }
 }
 
-/// Who may read and write the files of SQLite.
+/// Who may read and write the SQLite files.
 pub(super) fn database(subject: &Subject) -> Vec<Finding> {
     const CHECK: &str = "database-file";
     let Database::Sqlite(path) = &subject.settings.database else {
@@ -111,7 +111,7 @@ pub(super) fn database(subject: &Subject) -> Vec<Finding> {
         }
     }
     let folder = folder(path);
-    // Where the sticky bit is, nobody can take another's file away.
+    // With the sticky bit, no user can remove another's file.
     if let Ok(metadata) = folder.metadata()
         && mode(&metadata) & 0o002 != 0
         && metadata.permissions().mode() & 0o1000 == 0
@@ -127,7 +127,7 @@ pub(super) fn database(subject: &Subject) -> Vec<Finding> {
     findings
 }
 
-/// The file of SQLite, and what it keeps beside it.
+/// The SQLite file and its companions.
 fn companions(path: &Path) -> [PathBuf; 3] {
     ["", "-wal", "-shm"].map(|end| {
         let mut name = path.as_os_str().to_owned();
@@ -145,7 +145,7 @@ fn mode(metadata: &Metadata) -> u32 {
     metadata.permissions().mode() & 0o777
 }
 
-/// Room where the file of SQLite is.
+/// Free space where the SQLite file is.
 pub(super) fn disk(subject: &Subject) -> Vec<Finding> {
     const CHECK: &str = "disk";
     let Database::Sqlite(path) = &subject.settings.database else {
@@ -178,7 +178,7 @@ pub(super) fn disk(subject: &Subject) -> Vec<Finding> {
     }
 }
 
-/// What is said of so much room in a folder with a database of so many bytes.
+/// The finding for this much room in a folder with a database of this size.
 fn room(folder: &str, bytes: u64, inodes: Option<u64>, database: u64) -> Finding {
     const CHECK: &str = "disk";
     let mib = bytes >> 20;
@@ -203,7 +203,7 @@ fn room(folder: &str, bytes: u64, inodes: Option<u64>, database: u64) -> Finding
     }
 }
 
-/// Certificate and key.
+/// The certificate and its key.
 pub(super) fn tls(subject: &Subject) -> Vec<Finding> {
     const CHECK: &str = "tls";
     let Some(files) = subject.settings.tls() else {
@@ -240,7 +240,7 @@ pub(super) fn tls(subject: &Subject) -> Vec<Finding> {
     findings
 }
 
-/// What is said of the time for which a certificate is valid.
+/// The finding for the validity period of a certificate.
 fn validity(certificate: &tls::Certificate, now: SystemTime) -> Option<Finding> {
     const CHECK: &str = "tls";
     let to_do = "renew it; SIGHUP has a server take the new one";

@@ -1,20 +1,20 @@
-//! What a check has found.
+//! The result of a check.
 
 use crate::cli::record::{Record, plain_text};
 
-/// How it is with something.
+/// The state of what was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// As it should be.
     Good,
-    /// The service works, but somebody should know.
+    /// The service works, but the operator should know.
     Warn,
-    /// Something that was asked for does not work, or somebody may read or do what is not theirs.
+    /// Something that was asked for does not work, or others may read or do something that they should not.
     Bad,
 }
 
 impl State {
-    /// As it is printed.
+    /// The name that is printed.
     pub(super) fn name(self) -> &'static str {
         match self {
             State::Good => "good",
@@ -24,16 +24,16 @@ impl State {
     }
 }
 
-/// What a check has found. Neither text has a secret in it.
+/// The result of a check. Neither text contains a secret.
 #[derive(Clone, Debug)]
 pub(super) struct Finding {
     /// The name of the check.
     pub(super) check: &'static str,
-    /// How it is.
+    /// The state of what was checked.
     pub(super) state: State,
     /// What was found.
     pub(super) found: String,
-    /// What to do; none where it is good.
+    /// What to do; `None` if the state is good.
     pub(super) to_do: Option<String>,
 }
 
@@ -71,7 +71,7 @@ impl Finding {
         }
     }
 
-    /// As JSON has it.
+    /// As JSON.
     pub(super) fn record(&self) -> Record {
         Record::default()
             .with("check", self.check)
@@ -80,7 +80,7 @@ impl Finding {
             .with_optional("toDo", self.to_do.as_deref())
     }
 
-    /// As a person reads it: a line, and what to do on another.
+    /// As text for people: one line, and what to do on another.
     pub(super) fn lines(&self) -> String {
         let (check, found) = (self.check, plain_text(&self.found));
         let state = self.state.name();

@@ -1,12 +1,13 @@
-//! `invoicing doctor`: whether all that a server needs is as it should be, asked by whoever is called at night.
+//! `invoicing doctor`: checks everything that a server needs, for the operator who is called at night.
 //!
-//! 1. It takes the settings of `serve`, and looks at the same things by the same code. It changes nothing, and works while a
-//!    server runs. Redis is asked by a bucket that expires within a millisecond, as a server asks it.
-//! 2. All checks run at once. One that takes longer than [`CHECK_TIMEOUT`], or panics, is a finding itself, and hides no other.
-//! 3. Each check says how it is, what was found and, unless it is good, what to do. No secret is in it.
-//! 4. What is worth a warning leaves the exit code at 0, since the service works; what is bad makes it 1.
+//! 1. It takes the settings of `serve`, and checks the same things with the same code. It changes nothing, and works while a
+//!    server runs. Redis is probed with a bucket that expires within a millisecond, as by a server.
+//! 2. All checks run at once. One that takes longer than [`CHECK_TIMEOUT`], or panics, is itself a finding, and hides no
+//!    other.
+//! 3. Each check reports the state, what was found and, unless it is good, what to do. No secret is in it.
+//! 4. A warning leaves the exit code at 0, since the service works; a bad finding makes it 1.
 //!
-//! One file a group of checks. It looks with the eyes of whoever runs it, so it should be the user whom the server runs as.
+//! One file per group of checks. The checks see what the calling user sees, so run it as the user that the server runs as.
 
 mod clock;
 mod database;
@@ -43,7 +44,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
     invoicing doctor --json | jq '.[] | select(.state != "good")'"#)]
 pub(super) struct Doctor {}
 
-/// What is looked at.
+/// What is checked.
 struct Subject {
     settings: Settings,
     started: Started,
@@ -58,7 +59,7 @@ impl Doctor {
             .enable_all()
             .build()?;
         let findings = runtime.block_on(examine(&subject));
-        // A name that is still looked up, say, must not hold up the end.
+        // A pending name lookup, say, must not delay the exit.
         runtime.shutdown_background();
         let bad = findings.iter().filter(|it| it.state == State::Bad).count();
         let lines = findings.iter().map(Finding::lines).collect::<String>();
@@ -72,7 +73,7 @@ impl Doctor {
     }
 }
 
-/// Step 2: what all checks find, in the order in which they stand here.
+/// Step 2: the findings of all checks, in the order in which they are listed here.
 async fn examine(subject: &Arc<Subject>) -> Vec<Finding> {
     let s = || Arc::clone(subject);
     let blocking = |check, look: fn(&Subject) -> Vec<Finding>| {
@@ -106,7 +107,7 @@ async fn examine(subject: &Arc<Subject>) -> Vec<Finding> {
     join_all(checks).await.into_iter().flatten().collect()
 }
 
-/// What a check finds, in time.
+/// The findings of a check, or of its timeout.
 fn patiently<'a>(
     check: &'static str,
     looks: BoxFuture<'a, Result<Vec<Finding>, tokio::task::JoinError>>,

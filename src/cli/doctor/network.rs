@@ -1,4 +1,4 @@
-//! Where the server is reached, and how many may reach it.
+//! Where the server is reachable, and how many connections it can take.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,13 +8,13 @@ use super::Subject;
 use super::finding::Finding;
 use crate::settings::{Origin, TrustedProxies};
 
-/// Files that a server has open besides connections of clients: database, log, listeners.
+/// Files that a server has open besides client connections: database, log, listeners.
 const OWN_FILES: u64 = 100;
 
-/// With fewer, a few browsers are enough to keep everybody else out.
+/// With fewer, a few browsers are enough to keep all others out.
 const LEAST_FILES: u64 = 256;
 
-/// The addresses that are listened on.
+/// The addresses to listen on.
 pub(super) fn listen(subject: &Subject) -> Vec<Finding> {
     const CHECK: &str = "listen";
     let settings = &subject.settings;
@@ -40,7 +40,7 @@ pub(super) fn listen(subject: &Subject) -> Vec<Finding> {
     findings
 }
 
-/// Where people reach the pages.
+/// The origin of the pages.
 pub(super) fn origin(subject: &Subject) -> Vec<Finding> {
     const CHECK: &str = "origin";
     let Some(origin) = subject.settings.origin() else {
@@ -62,7 +62,7 @@ pub(super) fn origin(subject: &Subject) -> Vec<Finding> {
     }]
 }
 
-/// Who may say where a request comes from.
+/// Which proxies are believed about where a request comes from.
 pub(super) fn proxies(subject: &Subject) -> Vec<Finding> {
     const CHECK: &str = "proxies";
     let settings = &subject.settings;
@@ -71,7 +71,7 @@ pub(super) fn proxies(subject: &Subject) -> Vec<Finding> {
         && settings.listen.ip().to_canonical().is_loopback()
         && settings.origin().is_some_and(|it| Origin::is_secure(&it));
     let trusts = |host: [u8; 4]| trusted.contains(IpAddr::from(Ipv4Addr::from(host)));
-    // Of networks that are for documents, and hence nobody's.
+    // Addresses of networks reserved for documentation, which belong to no client.
     vec![if trusts([192, 0, 2, 1]) && trusts([203, 0, 113, 1]) {
         let found =
             "trusted_proxies has everybody in it: who writes X-Forwarded-For chooses an address";
@@ -89,11 +89,11 @@ pub(super) fn proxies(subject: &Subject) -> Vec<Finding> {
     }]
 }
 
-/// How many files this process may open, of which each connection is one.
+/// How many files this process may open; each connection is one.
 pub(super) fn descriptors(subject: &Subject) -> Vec<Finding> {
     const CHECK: &str = "descriptors";
     let to_do = "raise the limit: LimitNOFILE=65536 in a unit of systemd, `ulimit -Hn` in a shell";
-    // A server raises the first limit to the last.
+    // A server raises its soft limit to the hard limit.
     let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return vec![Finding::warn(CHECK, "the limit is not known", to_do)];
     };

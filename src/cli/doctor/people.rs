@@ -1,4 +1,4 @@
-//! Who can use the service, as far as the database says.
+//! Who can use the service, according to the database.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::store::{SCHEMA_VERSION, inspect};
 const PEOPLE: &str = "people";
 const PASSKEYS: &str = "passkeys";
 
-/// Whether there is anybody, and whether their passkeys count.
+/// Whether anyone can use the service, and whether their passkeys are valid here.
 pub(super) async fn people(subject: Arc<Subject>) -> Vec<Finding> {
-    // To open a database brings its schema up to date: what is older is left alone.
+    // Opening a database would migrate it, so an older one is left alone.
     let inspected = inspect::open(&subject.settings.database).await;
     let version = match inspected {
         Ok(inspected) => inspected.version(),
@@ -31,7 +31,7 @@ pub(super) async fn people(subject: Arc<Subject>) -> Vec<Finding> {
             "not looked at, as the schema is another",
         )];
     }
-    // Up to date, so no backup is made of it.
+    // The schema is current, so no backup is made.
     let found = match open(&subject.settings, |_| ()).await {
         Ok(app) => look(&app).await.map_err(|error| error.causes()),
         Err(_) => Err("the database cannot be opened".to_owned()),

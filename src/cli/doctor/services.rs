@@ -1,4 +1,4 @@
-//! What the server asks of others: Redis, the mail server, the OpenID provider, a collector of traces.
+//! The services that the server uses: Redis, the mail server, the OpenID provider, a trace collector.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::oidc::Provider;
 use crate::settings::{Origin, Settings, Toggle};
 use crate::trace::Traces;
 
-/// Whether Redis runs what rate limits need.
+/// Whether Redis can run the script of the rate limits.
 pub(super) async fn redis(subject: Arc<Subject>) -> Vec<Finding> {
     const CHECK: &str = "redis";
     let settings = &subject.settings;
@@ -35,7 +35,7 @@ pub(super) async fn redis(subject: Arc<Subject>) -> Vec<Finding> {
     }]
 }
 
-/// Whether the mail server lets us in.
+/// Whether the mail server accepts our login.
 pub(super) async fn mail(subject: Arc<Subject>) -> Vec<Finding> {
     const CHECK: &str = "mail";
     let Some(mail) = subject.settings.mail() else {
@@ -63,7 +63,7 @@ pub(super) async fn mail(subject: Arc<Subject>) -> Vec<Finding> {
     }]
 }
 
-/// Whether the provider says who it is, and by which keys it signs.
+/// Whether the provider serves its metadata and its signing keys.
 pub(super) async fn provider(subject: Arc<Subject>) -> Vec<Finding> {
     const CHECK: &str = "provider";
     let checked = match self::of(&subject.settings) {
@@ -85,7 +85,7 @@ pub(super) async fn provider(subject: Arc<Subject>) -> Vec<Finding> {
     }]
 }
 
-/// Whether the collector takes spans.
+/// Whether the collector accepts spans.
 pub(super) async fn collector(subject: Arc<Subject>) -> Vec<Finding> {
     const CHECK: &str = "collector";
     let Some(collector) = &subject.settings.otlp_endpoint else {
@@ -101,7 +101,7 @@ pub(super) async fn collector(subject: Arc<Subject>) -> Vec<Finding> {
     }]
 }
 
-/// The provider of the settings; nothing is asked of it yet.
+/// The provider of the settings; it is not contacted yet.
 pub(super) fn of(settings: &Settings) -> Option<Result<Provider, String>> {
     let (oidc, origin) = (settings.oidc()?, settings.origin()?);
     Some(Provider::new(

@@ -1,4 +1,4 @@
-//! `invoicing product export`: a page of products at a time is in memory, however many there are.
+//! `invoicing product export`: keeps one page of products in memory at a time, however many there are.
 
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl Export {
         };
         let Some(path) = &self.output else {
             return match self.write(app, catalog, io::stdout()).await {
-                // A reader that has seen enough (`| head`) is no failure.
+                // A reader that has seen enough (`| head`) is not a failure.
                 Err(Failed::Writing(error)) if error.kind() != ErrorKind::BrokenPipe => {
                     let why = format!("cannot write to standard output: {error}");
                     Err(CommandError::Failed(why))
@@ -64,7 +64,7 @@ impl Export {
             Failed::Writing(error) => unwritable(error),
             Failed::Reading(error) => error,
         })?;
-        // Before it takes the other's place: after a power cut there is one of the two.
+        // Synced before it replaces the other: after a power cut, one of the two exists.
         file.as_file().sync_all().map_err(unwritable)?;
         file.persist(path)
             .map_err(|error| unwritable(error.error))?;
@@ -72,7 +72,7 @@ impl Export {
         Ok(Output::nothing().with_note(told))
     }
 
-    /// Writes all of them; says how many.
+    /// Writes all products; returns how many.
     async fn write(&self, app: &App, catalog: Catalog, file: impl Write) -> Result<u64, Failed> {
         let mut writer = Writer::new(file);
         writer.line(names()).map_err(Failed::Writing)?;
@@ -95,13 +95,13 @@ impl Export {
     }
 }
 
-/// Why an export did not come to its end.
+/// Why an export was not completed.
 enum Failed {
     Reading(CommandError),
     Writing(io::Error),
 }
 
-/// A file that becomes the one of that path at the end, so that there is never half an export.
+/// A temporary file that is later moved to `path`, so that there is never half an export.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path
         .parent()

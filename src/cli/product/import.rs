@@ -1,13 +1,13 @@
-//! `invoicing product import`: a file of any size, in steps of as many lines as a page takes.
+//! `invoicing product import`: imports a file of any size, in steps of as many lines as a page takes.
 //!
-//! 1. All of the file is planned, step by step, before anything is changed. What is kept of it are counts, the lines
-//!    that are refused, and which products and skus the lines so far were of ([`Seen`]).
-//! 2. Where a line is refused, nothing is imported, unless it was asked to leave such lines out.
-//! 3. Then each step is planned once more and carried out, in a transaction of its own. What others change meanwhile
-//!    only means that the step is planned anew.
-//! 4. After an interruption, the same command goes on: lines that were imported are of products that are as they say.
-//!    For that, a line needs an id or a sku. One that has neither would be added again, so it is refused unless that is
-//!    asked for; then each step says up to which line all is imported, and `--from-line` goes on behind it.
+//! 1. The whole file is planned, step by step, before anything is changed. Only counts, the refused lines, and the products
+//!    and skus of the lines so far ([`Seen`]) are kept.
+//! 2. If a line is refused, nothing is imported, unless the command was told to skip such lines.
+//! 3. Then each step is planned once more and carried out, in a transaction of its own. If the catalog is changed meanwhile,
+//!    the step is planned again.
+//! 4. After an interruption, the same command continues: lines that were imported match their products. For that, a line
+//!    needs an id or a sku. One that has neither would be added again, so it is refused unless allowed explicitly; then each
+//!    step reports up to which line everything is imported, and `--from-line` continues behind it.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -31,13 +31,13 @@ use crate::domain::product_csv::{Lines, Reader, Reason, Unreadable};
 use crate::domain::product_import::{Counts, ImportPlan, Planned, Seen};
 use crate::domain::team::NamedTeam;
 
-/// The most lines whose reasons are told; the others are counted.
+/// The most lines whose reasons are reported; the others are counted.
 const TOLD: usize = 1_000;
 
-/// How often a step is tried when others change what it rests on, or the database does not answer in time.
+/// How often a step is tried when the catalog changes under it, or the database does not answer in time.
 const ATTEMPTS: u32 = 5;
 
-/// The pause after a database that did not answer.
+/// The pause after the database did not answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Adds and changes products as a CSV file says, and archives none.
@@ -77,7 +77,7 @@ pub(crate) struct Import {
     from_line: u64,
 }
 
-/// What is known of the lines so far.
+/// What is known about the lines so far.
 #[derive(Default)]
 struct Tally {
     counts: Counts,
@@ -172,7 +172,7 @@ impl Import {
         refused: &HashSet<u64>,
     ) -> Result<Counts, CommandError> {
         let mut counts = Counts::default();
-        // Before this line, all is imported.
+        // Everything before this line is imported.
         let mut next = self.from_line.max(2);
         let mut interrupted = pin!(tokio::signal::ctrl_c());
         let bar = bar();
@@ -202,7 +202,7 @@ impl Import {
         Ok(counts)
     }
 
-    /// What to do after a step that did not happen.
+    /// The error for a step that was not carried out, with what to do next.
     fn stopped(&self, next: u64, why: &str) -> CommandError {
         let go_on = match self.allow_without_sku {
             false => "run the same command again to go on".to_owned(),
@@ -218,7 +218,8 @@ impl Import {
     }
 }
 
-/// Plans a step and carries it out, in two where it is about more text than an import may be; why it was not comes back.
+/// Plans a step and carries it out, in two halves if its text exceeds the limit of an import. The error is the reason why it
+/// was not.
 async fn carry_out_step(app: &App, catalog: Catalog, lines: Lines) -> Result<Counts, String> {
     let mut attempt = 1;
     loop {
@@ -247,7 +248,7 @@ async fn carry_out_step(app: &App, catalog: Catalog, lines: Lines) -> Result<Cou
         match app.carry_out_import(&plan).await {
             Ok(()) => return Ok(counts),
             Err(Error::CatalogChanged) if again => {}
-            // It may have happened: then it is found unchanged.
+            // It may have been committed: then it is found unchanged.
             Err(Error::Unavailable(_)) if again && !adds_without_sku(&plan) => {
                 tokio::time::sleep(PAUSE).await;
             }
@@ -262,7 +263,7 @@ fn adds_without_sku(plan: &ImportPlan) -> bool {
     lines.any(|line| line.planned.is_without_sku())
 }
 
-/// Step 4: what would be added again by a second import.
+/// Step 4: refuses what a second import would add again.
 fn refuse_without_sku(plan: &mut ImportPlan) {
     for line in &mut plan.planned {
         if line.planned.is_without_sku() {
@@ -273,7 +274,7 @@ fn refuse_without_sku(plan: &mut ImportPlan) {
     }
 }
 
-/// The file, which is read twice: what cannot be is copied first.
+/// Opens the file, which is read twice: a source that cannot be is copied first.
 fn open(path: &Path) -> Result<File, CommandError> {
     let unreadable =
         |error: io::Error| CommandError::Failed(format!("cannot read {}: {error}", path.display()));

@@ -1,4 +1,4 @@
-//! `invoicing product`: catalogs as CSV, in and out.
+//! `invoicing product`: imports and exports catalogs as CSV.
 
 mod export;
 mod import;

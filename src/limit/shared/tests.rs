@@ -15,7 +15,7 @@ const POLICY: Policy = Policy {
     burst: 3,
 };
 
-/// What was logged.
+/// The lines that were logged.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<String>>>);
 
@@ -47,7 +47,7 @@ struct Replica {
 }
 
 impl Replica {
-    /// One that waits for Redis as long as a busy machine may need.
+    /// One that waits for Redis for as long as a busy machine may need.
     async fn start(url: &str) -> Self {
         Self::with_deadline(url, Duration::from_secs(10)).await
     }
@@ -64,13 +64,13 @@ impl Replica {
         }
     }
 
-    /// Whether a request of `caller` was let through; none when Redis could not say.
+    /// Whether a request of `caller` was allowed; `None` if Redis did not answer.
     async fn take(&self, caller: u32) -> Option<bool> {
         let verdict = self.shared.take(POLICY, "key", caller).await?;
         Some(verdict.allowed())
     }
 
-    /// Asks until Redis answers.
+    /// Retries until Redis answers.
     async fn returned(&self) {
         let back = async {
             while self.take(u32::MAX).await.is_none() {
@@ -174,7 +174,7 @@ async fn a_redis_that_is_too_slow_costs_one_deadline_and_no_more() {
     assert_eq!(replica.lines.count("Redis does not answer"), 1);
 }
 
-/// Full, or a replica of Redis itself: it can be reached, but nothing can be kept there.
+/// Full, or a replica of Redis itself: it can be reached, but accepts no writes.
 #[tokio::test]
 async fn a_redis_that_takes_no_writes_is_as_good_as_none() {
     let redis = Redis::start();
@@ -190,7 +190,7 @@ async fn a_redis_that_takes_no_writes_is_as_good_as_none() {
     assert_eq!(replica.lines.count("rate limits hold"), 0);
 }
 
-/// A restart, or somebody's `SCRIPT FLUSH`.
+/// After a restart, or a `SCRIPT FLUSH` by another client.
 #[tokio::test]
 async fn a_redis_that_has_forgotten_the_script_is_given_it_again() {
     let redis = Redis::start();
@@ -203,7 +203,7 @@ async fn a_redis_that_has_forgotten_the_script_is_given_it_again() {
     assert_eq!(replica.take(1).await, Some(true));
 }
 
-/// A request of one of three callers, so many microseconds after the one before.
+/// A request of one of three callers, `after` microseconds after the previous one.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     after: i64,
@@ -232,7 +232,7 @@ fn plan() -> impl Strategy<Value = (Policy, Vec<Step>)> {
     })
 }
 
-/// The script, but told the time, and without the expiry that goes by the clock of Redis.
+/// The script with the time as an argument, and without the expiry, which goes by the clock of Redis.
 fn script_told_the_time() -> Script {
     let script = include_str!("../take.lua");
     let (clock, expiry) = ("redis.call('TIME')", ", 'PX', math.ceil(after / 1e6)");
@@ -244,7 +244,7 @@ fn script_told_the_time() -> Script {
     )
 }
 
-/// Steps 2 to 4 are written twice: for memory, and in Lua.
+/// Steps 2 to 4 are implemented twice: in Rust for memory, and in Lua.
 #[test]
 fn memory_and_redis_give_the_same_verdicts_on_random_sequences() {
     let redis = Redis::start();
@@ -254,7 +254,7 @@ fn memory_and_redis_give_the_same_verdicts_on_random_sequences() {
         let mut connection = client.get_connection().unwrap();
         redis::cmd("FLUSHALL").exec(&mut connection).unwrap();
         let (limiter, begun) = (Limiter::new(policy), Instant::now());
-        // Far from the beginning, since steps lead backwards too.
+        // Far from zero, since steps go backwards too.
         let mut micros: i64 = 1_000_000_000_000;
         for step in steps {
             micros += step.after;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::settings::{Database, LogLevel, Toggle};
 
-/// What a command line, variables and a file (if any) come to.
+/// What a command line, variables and a file (if any) resolve to.
 fn resolve_all(
     arguments: &[&str],
     variables: &[(&str, &str)],

@@ -5,12 +5,12 @@ use std::net::{TcpListener, TcpStream};
 
 use super::*;
 
-/// Longer than a busy machine takes for what should be done at once, shorter than [`SLOW`].
+/// Longer than a busy machine takes for what should be immediate, shorter than [`SLOW`].
 const DEADLINE: Duration = Duration::from_millis(1_500);
 
 const SLOW: Duration = Duration::from_secs(5);
 
-/// What a liar says to a request, once it was believed.
+/// How a liar answers a request, once it was accepted.
 #[derive(Clone, Copy)]
 enum Lie {
     /// These bytes, at once.
@@ -19,7 +19,7 @@ enum Lie {
     IsSlow,
 }
 
-/// What listens like a Redis, passes for one when a replica connects, and lies about every bucket but the probe.
+/// Listens like a Redis, passes for one when a replica connects, and lies about every bucket except the probe's.
 fn liar(lie: Lie) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());
@@ -37,7 +37,7 @@ fn talk(mut stream: TcpStream, lie: Lie) {
     while let Ok(1..) = stream.read(&mut received) {
         let text = String::from_utf8_lossy(&received).into_owned();
         received.fill(0);
-        // A command is an array of texts; those of the handshake may come together.
+        // A command is an array of texts; those of the handshake may arrive together.
         for command in text.split('*').skip(1) {
             let answer = match (command.contains("EVAL"), command.contains(":probe"), lie) {
                 (false, ..) => "+OK\r\n",
@@ -55,8 +55,8 @@ fn talk(mut stream: TcpStream, lie: Lie) {
     }
 }
 
-/// Whether each of a hundred requests was let through by this Redis, or by none. All of them take no longer than one
-/// that waits for the deadline.
+/// Whether each of a hundred requests was allowed by this Redis; `None` without an answer. Together they take no longer than
+/// one that waits for the deadline.
 async fn hundred(lie: Lie) -> Vec<Option<bool>> {
     let replica = Replica::with_deadline(&liar(lie), DEADLINE).await;
     assert_eq!(
@@ -99,7 +99,7 @@ async fn a_redis_that_answers_too_late_or_by_half_costs_one_deadline() {
     }
 }
 
-/// Somebody else writes to the same Redis.
+/// Another program writes to the same Redis.
 #[tokio::test]
 async fn a_bucket_that_is_none_is_an_empty_one_and_is_mended() {
     let redis = Redis::start();
@@ -129,7 +129,7 @@ async fn a_bucket_that_is_none_is_an_empty_one_and_is_mended() {
     assert_eq!(replica.lines.count("Redis does not answer"), 0);
 }
 
-/// A moment that no clock will reach, in place of when a bucket is full.
+/// A moment that no clock will reach, stored as the time when a bucket is full.
 #[tokio::test]
 async fn a_bucket_with_a_moment_far_ahead_is_full_and_is_mended() {
     let redis = Redis::start();
