@@ -1,8 +1,8 @@
-//! What a replica tells those who operate it, on a listener of its own (`--operations-listen`), apart from the published
+//! What a replica reports to its operators, on a listener of its own (`--operations-listen`), apart from the published
 //! interface.
 //!
-//! - `/healthz` is 200 as long as the process answers. It asks for nothing else: a process is not made
-//!   well by a restart because its database is away.
+//! - `/healthz` is 200 as long as the process answers. It checks nothing else: a restart does not help a process whose
+//!   database is down.
 //! - `/readyz` is 200 while requests should be sent here: the database answers within a second, has every
 //!   migration that this binary knows, takes changes (`src/app/health.rs`), and the server is not draining. Otherwise it is
 //!   503, and its body says which of these fails: `{"ready":false,"failing":["database"]}`; the others are `migrations`,
@@ -11,17 +11,16 @@
 //!
 //! Draining, which a balancer needs to take a replica away without a failed request:
 //!
-//! 1. The server is asked to stop. `/readyz` turns 503, and everything else goes on as before, for the
-//!    time that the balancer takes to see it (`drain_delay`).
-//! 2. Meanwhile every answer of HTTP/1 carries `Connection: close`, so that nobody has a connection left
-//!    to send a request on just when the server closes it.
+//! 1. The server is asked to stop. `/readyz` turns 503, and everything else goes on as before, for as long as the balancer
+//!    takes to notice (`drain_delay`).
+//! 2. Meanwhile every HTTP/1 answer carries `Connection: close`, so that no client sends a request on a connection just as
+//!    the server closes it.
 //! 3. Then the server stops, by the steps of [`crate::server`].
 //!
-//! Each is read with GET, or with HEAD for its headers alone. They answer also when the process has no file left to open
-//! (`listener.rs`): the database is asked over a connection that it has already.
+//! Each takes GET, or HEAD for the headers alone. They answer even when the process cannot open another file
+//! (`listener.rs`): the database is asked over a connection that is already open.
 //!
-//! The listener does not speak TLS and asks for no credential: it belongs on an address that only the
-//! operators reach.
+//! The listener does not speak TLS and asks for no credential: it belongs on an address that only operators can reach.
 
 mod listener;
 pub mod metrics;
@@ -48,7 +47,7 @@ pub(crate) use metrics::{FILE, NO_METHOD, PREFLIGHT};
 
 pub use listener::Listener;
 
-/// What a replica knows of itself.
+/// What a replica knows about itself.
 #[derive(Default)]
 pub struct ReplicaState {
     draining: AtomicBool,
@@ -56,7 +55,7 @@ pub struct ReplicaState {
     pub(crate) traffic: Arc<Traffic>,
     /// The counters.
     pub metrics: Metrics,
-    /// The lines of the log that were caused, as far as they are bounded.
+    /// The quotas of log lines that callers may cause.
     pub quotas: Arc<Quotas>,
 }
 
@@ -94,7 +93,7 @@ pub fn listen(
     Ok(listener)
 }
 
-/// The answer to any request. Those to HEAD are sent without their body.
+/// Answers any request. Answers to HEAD are sent without their body.
 async fn answer(request: Request, app: Arc<App>, replica: Arc<ReplicaState>) -> Response<String> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let refused = json!({ "message": "only GET and HEAD are answered here" });
@@ -114,7 +113,7 @@ async fn answer(request: Request, app: Arc<App>, replica: Arc<ReplicaState>) -> 
     }
 }
 
-/// The page of metrics. To make it takes a moment and reads files, which no request has to wait for.
+/// Returns the page of metrics. Making it takes a moment and reads files, which must not hold up requests.
 async fn metrics(app: Arc<App>, replica: Arc<ReplicaState>) -> Response<String> {
     let page = tokio::task::spawn_blocking(move || {
         let ReplicaState {
@@ -124,7 +123,7 @@ async fn metrics(app: Arc<App>, replica: Arc<ReplicaState>) -> Response<String> 
     });
     match page.await {
         Ok(page) => answered(StatusCode::OK, metrics::CONTENT_TYPE, page),
-        // A bug has its line in the log, as each panic has.
+        // A bug: like every panic, it has its line in the log.
         Err(_) => {
             let failed = json!({ "message": "the metrics cannot be told" });
             said(StatusCode::INTERNAL_SERVER_ERROR, &failed)
@@ -132,7 +131,7 @@ async fn metrics(app: Arc<App>, replica: Arc<ReplicaState>) -> Response<String> 
     }
 }
 
-/// Whether requests should be sent here.
+/// Answers whether requests should be sent here.
 async fn readyz(app: &App, replica: &ReplicaState) -> Response<String> {
     let ailment = app.check_health().await.err().map(|ailment| match ailment {
         HealthProblem::Database => "database",

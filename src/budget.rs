@@ -1,17 +1,17 @@
-//! Memory that callers make the server hold: bounded in all, and shared fairly between them.
+//! Memory that callers make the server hold: bounded in total, and shared fairly between them.
 //!
-//! A [`Charge`] counts bytes that are held for somebody, from before they are there until it is dropped.
+//! A [`Charge`] counts bytes held for a holder, from before they are allocated until it is dropped.
 //!
-//! 1. Who holds nothing may hold one thing, however large: whatever makes things bounds their size.
-//! 2. Everybody may hold a share, a 64th of the whole, however much others hold.
+//! 1. A holder with nothing charged may hold one thing, however large: whatever makes things bounds their size.
+//! 2. Every holder may have a share, a 64th of the whole, however much others hold.
 //! 3. Beyond its share, a holder may have up to a quarter of the whole, while the whole is not used up.
 //!
 //! 4. All client addresses together may hold half of the whole, and a quarter beyond their shares: one person may have a
 //!    thousand of them, and a share for each would bound nothing (docs/decisions.md, R12).
 //!
-//! So no team or user who stays within a share is refused because of others, and no address because of a few. What is held
-//! at most is the whole, half of it once more for addresses, and one share, or one thing, for each team and user who
-//! holds anything.
+//! So no team or user within its share is refused because of others, and no address because of a few. At most, the server
+//! holds the whole, half of it once more for addresses, and one share, or one thing, for each team and user that holds
+//! anything.
 
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,18 +24,18 @@ use crate::domain::holder::Holder;
 /// How many shares the whole has.
 const SHARES: usize = 64;
 
-/// What part of the whole one holder may have beyond its share.
+/// A holder beyond its share may have at most the whole divided by this.
 const QUARTER: usize = 4;
 
-/// What may be held, and what is.
+/// How much may be held, and how much is.
 #[derive(Debug)]
 pub(crate) struct Budget {
     whole: usize,
-    /// The sum of `holders`, to be read without their lock.
+    /// The sum over `holders`, readable without their lock.
     held: AtomicUsize,
-    /// What client addresses have of it.
+    /// The part of it that client addresses have.
     by_addresses: AtomicUsize,
-    /// Everybody who holds anything.
+    /// Every holder that has anything.
     holders: Mutex<HashMap<Holder, Account>>,
 }
 
@@ -43,11 +43,11 @@ pub(crate) struct Budget {
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     held: usize,
-    /// The most that it was refused since it last got as much: who asks for more than there is asks for it again.
+    /// The largest charge refused since one as large was last granted: a holder that asks for too much asks for it again.
     refused: usize,
 }
 
-/// Bytes that are held for somebody, until this is dropped.
+/// Bytes held for a holder until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Charge {
     budget: Arc<Budget>,
@@ -56,7 +56,7 @@ pub(crate) struct Charge {
 }
 
 impl Budget {
-    /// A budget of so many bytes, of which none are held.
+    /// Returns a budget of `whole` bytes, none of them held.
     pub(crate) fn new(whole: usize) -> Arc<Budget> {
         Arc::new(Budget {
             whole,
@@ -66,7 +66,7 @@ impl Budget {
         })
     }
 
-    /// Holds `bytes` for `holder`; `None` when that is more than it may have.
+    /// Holds `bytes` for `holder`. Returns `None` if that is more than it may have.
     pub(crate) fn charge(self: &Arc<Self>, holder: Holder, bytes: usize) -> Option<Charge> {
         let mut holders = self.holders();
         let mut nothing = Account::default();
@@ -81,17 +81,18 @@ impl Budget {
         Some(self.hold(&mut holders, holder, bytes))
     }
 
-    /// Holds `bytes` that are there already, whether or not `holder` may have them.
+    /// Holds `bytes` that are already allocated, whether or not `holder` may have them.
     pub(crate) fn charge_anyway(self: &Arc<Self>, holder: Holder, bytes: usize) -> Charge {
         self.hold(&mut self.holders(), holder, bytes)
     }
 
-    /// Whether `holder` may have anything more: as much as it was refused, if it was.
+    /// Returns whether `holder` may have anything more or, if it was refused a charge, that much more.
     ///
-    /// Within its share nobody is kept out by what others have, nor by what it was refused when they had the rest: what an
-    /// address is answered takes no more than the refusal, so that many who leave that would shut out all others for nothing.
+    /// A holder within its share is not kept out by what others have, nor by what it was refused while they had the rest:
+    /// answering an address takes no more than refusing it, so if this kept addresses out, many that leave answers unread
+    /// would shut out all others for nothing.
     pub(crate) fn has_room(&self, holder: Holder) -> bool {
-        // The common case, without a lock: so little is held in all that hardly anything is refused.
+        // The common case, without a lock: so little is held in total that hardly anything is refused.
         self.held() < self.whole / QUARTER / 2 || {
             let account = self.holders().get(&holder).copied().unwrap_or_default();
             account.held < self.whole / SHARES
@@ -99,17 +100,17 @@ impl Budget {
         }
     }
 
-    /// The bytes that are held in all.
+    /// Returns the bytes held in total.
     pub(crate) fn held(&self) -> usize {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// The bytes that are held, and the whole.
+    /// Returns the bytes held, and the whole.
     pub(crate) fn state(&self) -> (usize, usize) {
         (self.held(), self.whole)
     }
 
-    /// The rules, in their order.
+    /// Applies the rules above.
     fn admits(&self, holder: Holder, already: usize, bytes: usize) -> bool {
         let then = already.saturating_add(bytes);
         let is_first_or_share = already == 0 || then <= self.whole / SHARES;
@@ -124,8 +125,8 @@ impl Budget {
             || then <= self.whole / QUARTER && self.counted().saturating_add(bytes) <= self.whole
     }
 
-    /// What is held in all, without what addresses have beyond their half: small answers are charged to them anyway, and
-    /// strangers who leave those unread must not take the room of teams and users.
+    /// Returns what is held in total, less what addresses have beyond their half: small answers are charged to them anyway,
+    /// and strangers that leave those unread must not take room from teams and users.
     fn counted(&self) -> usize {
         let by_addresses = self.by_addresses.load(Ordering::Relaxed);
         let beyond = by_addresses.saturating_sub(self.whole / 2);
@@ -203,7 +204,7 @@ mod tests {
         assert!(budget.has_room(team(5)));
         assert!(budget.charge(team(5), 2).is_none());
         drop(small);
-        // Who holds nothing may hold one thing that is larger than a share.
+        // A holder with nothing may hold one thing larger than a share.
         assert!(budget.charge(team(5), SHARE * 5).is_some());
     }
 
@@ -212,14 +213,14 @@ mod tests {
         let budget = Budget::new(WHOLE);
         let address = |last: u8| Holder::Address([192, 0, 2, last].into());
         let charge = |last| budget.charge(address(last), SHARE);
-        // Two take what they get.
+        // Two addresses take all they can get.
         let few: Vec<_> = std::iter::repeat_with(|| charge(1).or_else(|| charge(2)))
             .map_while(|charge| charge)
             .collect();
         assert_eq!(few.len(), SHARES / QUARTER + 1);
         let many: Vec<_> = (3..=255).filter_map(charge).collect();
         assert_eq!(few.len() + many.len(), SHARES / 2);
-        // It may not have as much as the others, but it may be answered.
+        // It may not have as much as the others, but it may still be answered.
         assert!(charge(255).is_none() && budget.has_room(address(255)));
         assert!(!budget.has_room(address(1)));
         assert!(budget.charge(team(1), WHOLE / 4).is_some());

@@ -1,16 +1,16 @@
-//! What is behind an error of somebody else's library, which often says least itself.
+//! Describes a third-party library's error with its causes: the error itself often says least.
 
 use std::error::Error;
 
 use tokio_postgres::error::DbError;
 
-/// An error with what caused it, in one line, for whoever runs the service.
+/// Returns an error and its causes in one line, for the service's operators.
 pub(crate) fn causes(error: &(dyn Error + 'static)) -> String {
     let mut text = said(error);
     let mut cause = error.source();
     while let Some(found) = cause {
         let more = said(found);
-        // Some say what their cause says.
+        // Some repeat their cause.
         if !text.contains(&more) {
             text = format!("{text}: {more}");
         }
@@ -19,7 +19,7 @@ pub(crate) fn causes(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// What it says itself. PostgreSQL's details are left out: they quote rows, which belong in no log.
+/// Returns the error's own text. PostgreSQL's details are left out: they quote rows, which do not belong in a log.
 fn said(error: &(dyn Error + 'static)) -> String {
     match error.downcast_ref::<DbError>() {
         Some(error) => {

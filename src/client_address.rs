@@ -3,13 +3,12 @@
 //! Any client can write `X-Forwarded-For`. Each proxy appends the address that it saw, so the
 //! header grows to the right, and only what trusted proxies appended can be believed:
 //!
-//! 1. The peer of the connection is certain. If it is no trusted proxy, it is the client, and the header
-//!    is not read.
+//! 1. The peer of the connection is certain. If it is not a trusted proxy, it is the client, and the header is not read.
 //! 2. Otherwise the entries are read from the right. Several header lines are one list, in order.
 //! 3. An entry that is a trusted proxy vouches for the entry on its left.
 //! 4. The first entry that is not one is the client.
-//! 5. An entry that is no address ends the walk: nothing on its left can be believed, and the client is
-//!    the last proxy that was. So it does when the entries run out.
+//! 5. An entry that is not an address ends the walk: nothing on its left can be believed, and the client is the last proxy
+//!    reached. The walk also ends when the entries run out.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -18,10 +17,10 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::settings::TrustedProxies;
 
-/// What proxies write.
+/// The header that proxies append to.
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The address that a request counts for, IPv4 inside IPv6 turned into IPv4.
+/// Returns the address that a request counts against, with IPv4-mapped IPv6 turned into IPv4.
 pub(crate) fn client_address(
     peer: IpAddr,
     headers: &HeaderMap,
@@ -36,7 +35,7 @@ pub(crate) fn client_address(
     behind(peer, lines, trusted)
 }
 
-/// Steps 2 to 5: who is behind this trusted proxy, by the lines of the header, the last first.
+/// Steps 2 to 5: returns the client behind this trusted proxy, given the header's lines, last first.
 pub(crate) fn behind<'a>(
     proxy: IpAddr,
     lines: impl Iterator<Item = &'a [u8]>,
@@ -60,7 +59,7 @@ pub(crate) fn behind<'a>(
     client
 }
 
-/// An entry: an address, also with a port or in brackets, as some proxies write it.
+/// Parses an entry: an address, possibly with a port or in brackets, as some proxies write it.
 fn address(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?;
     let bare = text
@@ -74,7 +73,7 @@ fn address(entry: &[u8]) -> Option<IpAddr> {
     Some(IpAddr::to_canonical(&address))
 }
 
-/// What a client address counts as: an IPv6 customer is given a /64, and may use any address in it.
+/// Returns what a client address counts as: an IPv6 customer is given a /64, and may use any address in it.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
@@ -82,8 +81,8 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What lies around the network of an address, and may well be of one hand: a site is given an IPv6 /48, and seldom more of
-/// IPv4 than a /24.
+/// Returns the network around that of an address, which may well belong to a single party: a site is given an IPv6 /48, and
+/// seldom more than an IPv4 /24.
 pub(crate) fn surroundings(address: IpAddr) -> IpNet {
     let around = match network(address) {
         IpAddr::V4(address) => Ipv4Net::new_assert(address, 24).into(),

@@ -1,10 +1,9 @@
-//! What the generator makes of the published documents: wire types, one trait an API, registration.
+//! The code generated from the published documents: wire types, one trait per API, registration.
 //!
-//! `build.rs` writes it from `openapi/*.yaml`; nobody edits it. [`http`](crate::http) implements the
-//! traits.
+//! `build.rs` writes it from `openapi/*.yaml`; do not edit it. [`http`](crate::http) implements the traits.
 
-// Neither the types, whose text is made by typify, nor the descriptions, which are written for the
-// readers of the documents, keep all the rules of code written by hand.
+// Neither the types, which typify writes, nor the descriptions, which are written for the readers of the documents, follow
+// all the rules for handwritten code.
 macro_rules! generated {
     ($(#[doc = $doc:literal] $module:ident $file:literal;)*) => {$(
         #[doc = $doc]

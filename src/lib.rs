@@ -1,9 +1,9 @@
 //! The invoicing service: a product catalog and mobile device sessions, generated from their documents.
 //!
-//! A request walks down, and nothing below knows of what is above: [`pages`] (for people) and
-//! [`http`] (the generated traits), [`app`] (one script an
-//! operation: every rule and its order), [`store`] (rows and statements), [`sqlite`] or [`postgres`] (how an engine runs
-//! them), [`sql`] (what both understand), [`domain`] (types and pure rules). The same noun names the same thing in all.
+//! A request passes down through these layers, and none knows of those above it: [`pages`] (for people) and [`http`] (the
+//! generated traits), [`app`] (one script per operation: every rule and its order), [`store`] (rows and statements),
+//! [`sqlite`] or [`postgres`] (how an engine runs them), [`sql`] (what both understand), [`domain`] (types and pure rules).
+//! The same noun names the same thing in all.
 
 pub mod admin;
 pub mod app;

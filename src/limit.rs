@@ -1,10 +1,10 @@
-//! Rate limits: who may call how often.
+//! Rate limits: how often each caller may call.
 //!
 //! A caller has a bucket that holds `burst` tokens and fills at `per_second`; a request takes one. The
 //! bucket is kept as one number, the moment at which it will be full again (the generic cell rate
 //! algorithm, whose "theoretical arrival time" this is):
 //!
-//! 1. A caller that is not known has a full bucket.
+//! 1. A caller not seen before has a full bucket.
 //! 2. A request moves the moment forward by the time that one token takes to come back.
 //! 3. If the moment would then be further away than it takes to fill an empty bucket, the request is
 //!    refused, and the moment stays. A refusal costs the caller nothing.
@@ -12,10 +12,10 @@
 //!    changed, is brought back to it.
 //! 5. A bucket that is full again is no different from one that was never seen, so it may be forgotten.
 //!
-//! Buckets are kept in the memory of the process (`memory.rs`), or in one Redis that all replicas share
-//! (`shared.rs`). Steps 2 to 4 are written once for memory (`bucket.rs`) and once for Redis (`take.lua`),
-//! and the tests of `shared.rs` hold the one against the other. While Redis does not answer, each replica counts in
-//! its memory, so that a service of several replicas lets through that many times more.
+//! Buckets are kept in the memory of the process (`memory.rs`), or in one Redis that all replicas share (`shared.rs`). Steps
+//! 2 to 4 are written once for memory (`bucket.rs`) and once for Redis (`take.lua`), and the tests of `shared.rs` check the
+//! one against the other. While Redis does not answer, each replica counts in its own memory, so a service of several
+//! replicas lets through that many times more.
 
 mod bucket;
 mod counts;
@@ -48,19 +48,19 @@ pub(crate) struct Limits {
     api_keys: Option<Limiter<Uuid>>,
     sessions: Option<Limiter<Uuid>>,
     addresses: Option<Limiter<IpAddr>>,
-    /// Credentials of strangers, until they are found good.
+    /// Strangers' credentials, until they prove valid.
     guesses: Option<Limiter<IpAddr>>,
-    /// The buckets that other replicas take from too.
+    /// The buckets shared with other replicas.
     shared: Option<Shared>,
     counts: Arc<Counts>,
-    /// Of an API key and a session, were there limits.
+    /// The limit of an API key or a session, even if limits are off.
     pub of_callers: Policy,
-    /// Of a client address at the token endpoint, were there limits.
+    /// The limit of a client address at the token endpoint, even if limits are off.
     pub of_addresses: Policy,
 }
 
 impl Limits {
-    /// The limits that the settings ask for, in memory alone; none when they are off.
+    /// Returns the limits that the settings ask for, in memory alone; none if they are off.
     pub(crate) fn in_memory(settings: &Settings) -> Self {
         let on = settings.rate_limit == Toggle::On;
         let caller = Policy {
@@ -83,9 +83,9 @@ impl Limits {
         }
     }
 
-    /// The limits that the settings ask for, in Redis when they name one.
+    /// Returns the limits that the settings ask for, in Redis if they name one.
     ///
-    /// Answers once Redis has been reached, or has turned out not to be there now.
+    /// Waits until Redis has been reached, or found to be unreachable for now.
     pub(crate) async fn start(settings: &Settings, counts: &Arc<Counts>, log: &Logger) -> Self {
         let mut limits = Self::in_memory(settings);
         limits.counts = Arc::clone(counts);
@@ -116,8 +116,8 @@ impl Limits {
         counted(verdict, &self.counts.addresses)
     }
 
-    /// Counts a credential of a stranger before it is looked up; answers what the address is told when it has presented too
-    /// many that were wrong. It is counted in memory alone: what has to be spared is the work of this replica.
+    /// Counts a stranger's credential before it is looked up. Returns the verdict to answer with if the address has
+    /// presented too many wrong ones. Counts in memory alone: it is this replica's work that has to be spared.
     pub(crate) fn guess(&self, address: IpAddr) -> Option<Verdict> {
         let guesses = self.guesses.as_ref()?;
         let verdict = guesses.take(network(address), Instant::now());
@@ -125,14 +125,14 @@ impl Limits {
         counted(refused, &self.counts.guesses)
     }
 
-    /// What was counted was no guess: the credential is good, or nobody could say.
+    /// Takes back a guess: the credential is valid, or could not be checked.
     pub(crate) fn was_no_guess(&self, address: IpAddr) {
         if let Some(guesses) = &self.guesses {
             guesses.give_back(network(address));
         }
     }
 
-    /// Takes from the bucket that all replicas share, otherwise from the one in memory.
+    /// Takes from the bucket that all replicas share or, failing that, from the one in memory.
     async fn take<K>(&self, kind: &str, limiter: &Limiter<K>, caller: K) -> Option<Verdict>
     where
         K: Hash + Eq + Copy + Display,
@@ -146,7 +146,7 @@ impl Limits {
     }
 }
 
-/// Counts a refusal, and hands the verdict on.
+/// Counts a refusal, and returns the verdict.
 fn counted(verdict: Option<Verdict>, refused: &Count) -> Option<Verdict> {
     if verdict.as_ref().is_some_and(|verdict| !verdict.allowed()) {
         refused.one();
@@ -154,8 +154,8 @@ fn counted(verdict: Option<Verdict>, refused: &Count) -> Option<Verdict> {
     verdict
 }
 
-/// How many wrong credentials an address may present that may make so many token requests (docs/decisions.md, R9): more,
-/// since many people may be behind it whose tokens have expired.
+/// Returns how many wrong credentials an address may present, given how many token requests it may make (docs/decisions.md,
+/// R9): more, since many people whose tokens have expired may be behind it.
 fn guesses(requests: Policy) -> Policy {
     Policy {
         per_second: requests.per_second.saturating_mul(2),

@@ -1,7 +1,7 @@
-//! A few at once for each of many, and a line behind them.
+//! Limits how much each caller has under way at once, with a bounded queue behind it.
 //!
-//! Whoever does much of one kind, or has it done, waits for themselves. Who waits holds nothing that others need, but for the
-//! request that it is for; so some may wait, and more are refused.
+//! A caller that does a lot of one kind of work waits only behind itself. While it waits, it holds only its own request's
+//! permit, so a few may wait; the rest are refused.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::weak_map::WeakMap;
 
-/// The lines of all.
+/// The queues of all keys.
 #[derive(Debug)]
 pub(crate) struct Lines<K> {
     at_once: usize,
     room: usize,
-    /// As long as somebody has or waits for a turn.
+    /// Each is kept while a turn is held or waited for.
     by: WeakMap<K, Line>,
 }
 
@@ -25,16 +25,16 @@ struct Line {
     room: Semaphore,
 }
 
-/// A turn, until it is dropped.
+/// A turn, held until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
     _permit: OwnedSemaphorePermit,
-    /// It is there as long as somebody has a turn.
+    /// Keeps the queue in the map while the turn is held.
     _line: Arc<Line>,
 }
 
 impl<K: Eq + Hash> Lines<K> {
-    /// Lines in which so many have a turn at once, and so many more may wait.
+    /// Returns queues in which each key may hold `at_once` turns, and `room` more callers may wait.
     pub(crate) fn new(at_once: usize, room: usize) -> Lines<K> {
         Lines {
             at_once,
@@ -43,7 +43,7 @@ impl<K: Eq + Hash> Lines<K> {
         }
     }
 
-    /// Waits for the next turn in the line of that key; none when too many wait for one.
+    /// Waits for this key's next turn. Returns `None` if too many are already waiting.
     pub(crate) async fn turn(&self, key: K) -> Option<Turn> {
         let line = self.by.get(key, || Line {
             turns: Arc::new(Semaphore::new(self.at_once)),
@@ -53,7 +53,7 @@ impl<K: Eq + Hash> Lines<K> {
             Ok(permit) => permit,
             Err(_) => {
                 let _room = line.room.try_acquire().ok()?;
-                // Nobody closes it.
+                // The semaphore is never closed.
                 Arc::clone(&line.turns).acquire_owned().await.ok()?
             }
         };

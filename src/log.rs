@@ -1,20 +1,18 @@
-//! What the server writes to standard error: one line a request, and what somebody should know.
+//! What the server writes to standard error: one line per request, and what operators should know.
 //!
 //! - Every request of a known caller within its rate limit has exactly one line, written by [`request`]: the generated glue
-//!   calls it once the answer is known. So has a request of anybody else, until an address has had enough of them; and so
-//!   has one beyond the limit ([`Quotas`]). Requests that no route takes never reach the glue; their line is made from what
-//!   dropshot says about them ([`for_framework`]).
-//! - Messages and fields are those of [docs/logs.md](../../docs/logs.md), and no others: a test reads both.
-//! - A line names the operation's route (`/api/v1/products/{productId}`), never the path or query that
-//!   was sent: the secret of a share link stands in a path, and a query may hold anything. Where no route took the request,
-//!   it has the path, without what may be secret (`path.rs`). Bodies and
-//!   credentials never come here; a caller is named by the id of its key or user. Nothing in a line is as long as a
-//!   caller likes: a method that HTTP does not have is `other`.
-//! - Lines are written by a thread of their own behind a bounded queue: those of JSON in `lines`, those
-//!   for a person at a terminal by `slog-async`. A request must not wait for a reader of the log, so
-//!   when the queue is full, lines are dropped, and a later one says how many. Nothing that must be
-//!   proven later is kept in the log alone.
-//! - A panic is a line like any other ([`panics`]), so that the log has nothing but lines.
+//!   calls it once the answer is known. So has any other request, and one beyond the limit, until a quota of lines is used
+//!   up ([`Quotas`]). Requests that no route takes never reach the glue; their line is made from what dropshot logs about
+//!   them ([`for_framework`]).
+//! - Messages and fields are exactly those of [docs/logs.md](../../docs/logs.md): a test reads both.
+//! - A line names the operation's route (`/api/v1/products/{productId}`), never the path or query that was sent: a path may
+//!   hold the secret of a share link, and a query may hold anything. If no route took the request, the line has the path,
+//!   without what may be secret (`path.rs`). Bodies and credentials are never logged; a caller is named by the id of its key
+//!   or user. No caller can make a line as long as it likes: a method that HTTP does not have is `other`.
+//! - A thread of its own writes the lines, behind a bounded queue: JSON in `lines`, text for a terminal by `slog-async`. A
+//!   request must not wait for a reader of the log, so when the queue is full, lines are dropped, and a later one says how
+//!   many. Nothing that must be proven later is kept in the log alone.
+//! - A panic is a line like any other ([`panics`]), so that the log consists of lines alone.
 
 mod beginning;
 mod counts;
@@ -51,10 +49,10 @@ pub use request::{Caller, ErrorCode, NothingChanged, Request, request};
 pub use seldom::Seldom;
 pub(crate) use span::span;
 
-/// The same as [`to_standard_error`], but that lines are written at once until [`Begun::set`].
+/// Does the same as [`to_standard_error`], except that lines are written at once until [`Begun::set`].
 ///
 /// # Errors
-/// When the system gives no thread to write with.
+/// When the system cannot start a thread to write with.
 pub fn to_standard_error_at_once(settings: &Settings) -> io::Result<(Logger, Guard, Begun)> {
     let (after, guard) = to_standard_error(settings)?;
     let before = match output::is_for_a_terminal(settings.log_format) {
@@ -75,18 +73,18 @@ pub fn to_standard_error_at_once(settings: &Settings) -> io::Result<(Logger, Gua
     Ok((Logger::root(beginning, o!()), guard, begun))
 }
 
-/// A logger on standard error. Dropping the guard writes what still waits.
+/// Returns a logger to standard error. Dropping the guard writes what is still queued.
 ///
 /// # Errors
-/// When the system gives no thread to write with.
+/// When the system cannot start a thread to write with.
 pub fn to_standard_error(settings: &Settings) -> io::Result<(Logger, Guard)> {
     let output = Output::new(settings.log_level, settings.log_format)?;
     let guard = Guard::of(&output);
     Ok((Logger::root(output, o!()), guard))
 }
 
-/// Writes a line for each panic from now on, in place of the plain text of the standard library. It says
-/// where and what, as far as the panic has a text; the request is named by the glue, which answers it.
+/// From now on, writes a line for each panic instead of the standard library's plain text. It has the place, and the text if
+/// the panic has one; the glue, which answers the request, names it.
 pub fn panics(log: &Logger) {
     let log = log.clone();
     std::panic::set_hook(Box::new(move |panic| {
@@ -95,17 +93,17 @@ pub fn panics(log: &Logger) {
     }));
 }
 
-/// A logger to hand to dropshot, whose lines go to `log` as far as they are worth it.
+/// Returns a logger to hand to dropshot, which passes on to `log` the lines that are worth it.
 ///
-/// dropshot gives every request a logger that carries its whole URI, and writes several lines with it.
-/// Whatever is written through such a logger loses these values here and keeps the request id only.
+/// dropshot gives every request a logger that carries its whole URI, and writes several lines with it. Whatever is written
+/// through such a logger loses these values here and keeps only the request id.
 pub fn for_framework(log: &Logger) -> Logger {
     let log = log.clone();
     Logger::root(Framework::new(log, None), o!())
 }
 
-/// The same of a server that strangers reach. `refused` is told of each request that dropshot answers itself, whether or not
-/// its line is written; it says which trace that is.
+/// Does the same for a server that strangers can reach. `refused` is called for each request that dropshot answers itself,
+/// whether or not its line is written, and returns its trace.
 pub fn for_public_framework(
     log: &Logger,
     quotas: Arc<Quotas>,
@@ -121,26 +119,26 @@ pub fn for_public_framework(
     Logger::root(Framework::new(log, public), o!())
 }
 
-/// Chooses from dropshot's lines before they cost anything.
+/// Filters dropshot's lines before they cost anything.
 struct Framework {
     log: Logger,
     public: Option<Public>,
-    /// Connections that could not be accepted, for which strangers are enough who leave no file to open.
+    /// Connections that could not be accepted: strangers can cause that by using up the open files.
     missed: Seldom,
 }
 
 struct Public {
     quotas: Arc<Quotas>,
     trusted_proxies: TrustedProxies,
-    /// It counts and sends spans, and both are whole whatever panics.
+    /// It counts and sends spans, and a panic leaves neither inconsistent.
     refused: AssertUnwindSafe<Box<TellRefused>>,
 }
 
 type TellRefused = dyn Fn(&Request<'_>) -> Option<TraceId> + Send + Sync;
 
 impl Public {
-    /// Who is behind this peer, by the internal message of the error. A proxy stands for its clients, and what it has said
-    /// of them is in a header, which only errors from in front of the router tell of: of others only the proxy is known.
+    /// Returns the client behind this peer, from the internal message of the error. A proxy stands for its clients, and
+    /// names them in a header, which only errors raised before the router report: for others only the proxy is known.
     fn client(&self, peer: IpAddr, why: &str) -> Option<IpAddr> {
         match forwarded(why) {
             _ if !self.trusted_proxies.contains(peer) => Some(peer),
@@ -165,12 +163,12 @@ impl Drain for Framework {
             self.refused_by_router(record, values);
         } else if record.level().is_at_least(Level::Warning)
             && !message.starts_with("request ")
-            // What it says of a request that is refused before the router; the request has its line besides.
+            // Logged for a request that is refused before the router, which has its own line anyway.
             && message != "failed to determine request API version"
         {
             let text = record.msg().to_string();
             if text.starts_with("tls accept err") {
-                // Anybody who connects can cause it, so it must not fill the log.
+                // Anyone who connects can cause it, so it must not fill the log.
                 debug!(self.log, "{text}");
             } else if text.starts_with("accept error") {
                 if let Some(count) = self.missed.again() {
@@ -194,7 +192,7 @@ impl Framework {
         }
     }
 
-    /// The line as it is, with the request's id, but without its other values.
+    /// Writes the line as it is, with the request's id, but without its other values.
     fn forward(&self, record: &Record<'_>, values: &slog::OwnedKVList) {
         match Values::of(record, values).request_id {
             Some(id) => self.log.new(o!("request_id" => id)).log(record),
@@ -202,14 +200,14 @@ impl Framework {
         }
     }
 
-    /// The line of a request that was answered by dropshot itself. Only such an answer has an error
-    /// message: the glue turns its own errors into answers.
+    /// Writes the line of a request that dropshot answered itself. Only such an answer has an error message: the glue turns
+    /// its own errors into answers.
     fn refused_by_router(&self, record: &Record<'_>, values: &slog::OwnedKVList) {
         let mut refused = Refused(None);
-        // It takes every value, so that nothing can go wrong.
+        // It takes every value, so this cannot fail.
         let _ = record.kv().serialize(record, &mut refused);
         let Some(why) = refused.0 else {
-            return; // All other requests come by here, too, and nothing more is made for them.
+            return; // All other requests come by here, too, and need nothing more.
         };
         let values = Values::of(record, values);
         let of_public = self.public.as_ref().zip(values.peer);
@@ -233,7 +231,7 @@ impl Framework {
             line.trace_id = (public.refused)(&line);
         }
         let admitted = of_public.is_none_or(|(public, peer)| {
-            // What only a proxy is known of counts as its own.
+            // If only the proxy is known, the request counts as its own.
             public.quotas.admit(client_address.unwrap_or(peer), &line)
         });
         if admitted {
@@ -242,7 +240,7 @@ impl Framework {
     }
 }
 
-/// What is taken from the values of dropshot's lines; everything else is left behind.
+/// The values taken from dropshot's lines; all others are dropped.
 #[derive(Default)]
 struct Values {
     method: String,
@@ -256,7 +254,7 @@ struct Values {
 impl Values {
     fn of(record: &Record<'_>, values: &slog::OwnedKVList) -> Self {
         let mut found = Self::default();
-        // `found` takes every value, so that nothing can go wrong.
+        // `found` takes every value, so this cannot fail.
         let _ = record.kv().serialize(record, &mut found);
         let _ = values.serialize(record, &mut found);
         found

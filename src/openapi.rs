@@ -1,5 +1,5 @@
-//! The two published documents, inside the binary, as `invoicing openapi` prints and the server serves
-//! them: exactly the files of `openapi/`, and the same as JSON.
+//! The two published documents, embedded in the binary, as `invoicing openapi` prints and the server serves them: exactly
+//! the files of `openapi/`, and the same as JSON.
 
 use std::sync::LazyLock;
 

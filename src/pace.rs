@@ -1,38 +1,39 @@
-//! How long somebody would wait in a line for the database, as far as that can be foreseen.
+//! Estimates how long a caller would wait in a queue for the database, so that it can be refused at once instead.
 //!
-//! When more comes than the database does, a caller is better off with a refusal now than with one in five seconds: it can
-//! try later. It would also cost the others: what stands in line until its deadline has hardly begun when it is cut off.
+//! When more work arrives than the database can do, a caller is better off refused now than in five seconds: it can try
+//! again later. Waiting would also cost the others: work that queues until its deadline has hardly started when it is cut
+//! off.
 //!
-//! 1. The time from one turn of a line to the next, while it is waited in, is its pace: a moving mean. A line in which
-//!    nobody has waited begins anew.
-//! 2. Who comes would wait for what is left of the turn under way, for each turn before its own, and for its own.
-//! 3. Who would wait for longer than [`LONGEST_WAIT`] is refused. So is everybody while the line has not moved for as long:
-//!    nobody knows when it will.
-//! 4. Who finds nobody before it is always taken. However slow things were, they are tried again.
+//! 1. A queue's pace is the time from one turn to the next while callers wait in it: a moving mean. A queue in which no
+//!    caller was waiting starts afresh.
+//! 2. A new caller would wait for what is left of the turn under way, for each turn before its own, and for its own.
+//! 3. A caller that would wait longer than [`LONGEST_WAIT`] is refused. So is every caller while the queue has not moved for
+//!    that long: there is no telling when it will.
+//! 4. A caller with none before it is always admitted: however slow the database was, it is tried again.
 //!
-//! In PostgreSQL's lines (`postgres/turns.rs`) a turn is a connection for one script; in SQLite's queue of changes
-//! (`sqlite/writer.rs`) it is a group. Each line has a pace of its own: nobody is refused for what others have lined up
-//! (docs/decisions.md, R11).
+//! In PostgreSQL's queues (`postgres/turns.rs`) a turn is a connection for one script; in SQLite's queue of changes
+//! (`sqlite/writer.rs`) it is a group. Each queue has its own pace, so no caller is refused because of what others have
+//! queued (docs/decisions.md, R11).
 
 use std::time::{Duration, Instant};
 
-/// The longest wait that somebody is let into a line with.
+/// The longest expected wait with which a caller is admitted to a queue.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// How many turns the mean is over, about.
+/// Roughly how many turns the mean covers.
 const TURNS: u32 = 8;
 
-/// How fast a line moves.
+/// How fast a queue moves.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// From one turn to the next, of late.
+    /// The mean time from one turn to the next, over the last few.
     mean: Duration,
-    /// When it last moved, or began to be waited in.
+    /// When the queue last moved, or the first caller started to wait.
     moved: Instant,
 }
 
 impl Pace {
-    /// Somebody begins to wait where nobody did.
+    /// Starts when a caller begins to wait in an empty queue.
     pub(crate) fn begin(now: Instant) -> Pace {
         Pace {
             mean: Duration::ZERO,
@@ -40,15 +41,15 @@ impl Pace {
         }
     }
 
-    /// A turn has ended, or somebody who has waited gets one.
+    /// Records that a turn has ended, or that a waiting caller gets one.
     pub(crate) fn moves(&mut self, now: Instant) {
         self.mean = (self.mean * (TURNS - 1) + (now - self.moved)) / TURNS;
         self.moved = now;
     }
 
-    /// Whether one more may wait, behind so many turns.
+    /// Returns whether one more caller may wait, behind `before` turns.
     pub(crate) fn admits(&self, before: usize, now: Instant) -> bool {
-        // No more wait than there are requests, whose number is a `u32`.
+        // No more callers wait than there are requests, whose number is a `u32`.
         let turns = u32::try_from(before + 1).unwrap_or(u32::MAX);
         let passed = now - self.moved;
         let wait = self.mean.saturating_mul(turns) - passed.min(self.mean);
@@ -60,7 +61,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// A line that has moved so many times after so many milliseconds each; and when it did last.
+    /// Returns a queue that moved `turns` times, `millis` apart, and when it last did.
     fn after(turns: u32, millis: u64) -> (Pace, Instant) {
         let mut now = Instant::now();
         let mut pace = Pace::begin(now);
@@ -71,7 +72,7 @@ mod tests {
         (pace, now)
     }
 
-    /// How many wait, if all come at once.
+    /// Returns how many may wait if all come at once.
     fn admitted(pace: &Pace, now: Instant) -> usize {
         (0..100_000)
             .take_while(|&before| pace.admits(before, now))

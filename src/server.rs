@@ -1,32 +1,29 @@
-//! Starts the HTTP server and stops it without losing what runs.
+//! Starts the HTTP server, and stops it without losing work under way.
 //!
-//! 1. Certificates are read and checked first, then the port is taken: what cannot work fails before
-//!    anybody connects.
-//!    A connection is an open file, so the server takes as many of them as the system lets it have.
-//! 2. Handlers run detached from their connection: a client that hangs up does not cancel half a
-//!    request.
-//! 3. SIGHUP reads the certificate files again. Connections that are open keep what they agreed on. If
-//!    the new files cannot be used, the log says why, and the old certificate stays. Whoever starts the server may have
-//!    more read again with them ([`Server::rereading`]).
-//! 4. SIGTERM or SIGINT: the server drains ([`crate::admin`]), for no time unless a setting says so.
-//! 5. Then no new connection is served. Idle connections close, others do after the answer
-//!    that they wait for. In clear, a connection that comes now waits in the kernel and is reset when
-//!    the process ends: dropshot keeps its socket until then.
-//! 6. The server has stopped when all connections are closed, or when nothing is under way on those that are not
-//!    (`traffic.rs`): a client of HTTP/2 may keep its own open as long as it likes, and go on asking. From one second
-//!    after the stop began, its requests are refused (503).
-//! 7. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
-//!    change is in the store whole or not at all, and was acknowledged only if it is.
+//! 1. Certificates are read and checked first, then the port is taken: what cannot work fails before any client connects. A
+//!    connection is an open file, so the server raises its limit on open files to the most that the system allows.
+//! 2. Handlers run detached from their connection: a client that hangs up does not cancel a request halfway.
+//! 3. SIGHUP rereads the certificate files. Open connections keep what they negotiated. If the new files cannot be used, the
+//!    log says why, and the old certificate stays. The code that starts the server may add more to reread
+//!    ([`Server::rereading`]).
+//! 4. SIGTERM or SIGINT: the server drains ([`crate::admin`]), for no time unless a setting gives one.
+//! 5. Then no new connection is served. Idle connections close; others close after the answer that they wait for. Without
+//!    TLS, a connection that arrives now waits in the kernel and is reset when the process ends: dropshot keeps its
+//!    listening socket until then.
+//! 6. The server has stopped when all connections are closed, or nothing is under way on those that are not (`traffic.rs`):
+//!    an HTTP/2 client may keep its connection open as long as it likes, and keep sending requests. From one second after
+//!    the stop began, those are refused (503).
+//! 7. Thirty seconds later, or at a second signal, whatever still runs is abandoned. That is safe: a change is in the store
+//!    whole or not at all, and was acknowledged only if it is there.
 //!
-//! What dropshot leaves open: it limits neither how many connections there are, nor how long one stays that has not
-//! said which HTTP it speaks, or not finished its TLS handshake. A connection of HTTP/1 is closed whose headers come
-//! too slowly, or that is idle between two requests, after thirty seconds. One of HTTP/2 is not: it stays as long as its
-//! peer keeps it, idle or in the middle of headers, and nothing asks whether somebody is there. hyper can ask
-//! (`keep_alive_interval`), but says to nobody that a connection is idle, and dropshot 0.18, the newest, lets nobody set
-//! it. Where strangers connect, what stands in front of the server has to bound them (`packaging/`). Without that, the
-//! limit of open files ends them: then new ones wait in the kernel, and the log says so (`accept error`, once a
-//! minute) until others are closed; operators are answered all the same ([`crate::admin`]). Requests on them are
-//! bounded ([`crate::http`]).
+//! What dropshot does not bound: how many connections there are, and how long one stays that has not chosen an HTTP version
+//! or not finished its TLS handshake. An HTTP/1 connection is closed after thirty seconds if its headers come too slowly, or
+//! if it is idle between two requests. An HTTP/2 connection is not: it stays as long as its peer keeps it, idle or in the
+//! middle of headers, and nothing checks that the peer is still there. hyper can ping it (`keep_alive_interval`), but does
+//! not report that a connection is idle, and dropshot 0.18, the newest, has no setting for it. Where strangers connect,
+//! whatever stands in front of the server has to bound them (`packaging/`). Without that, the limit on open files does: then
+//! new connections wait in the kernel, and the log says so (`accept error`, once a minute) until others are closed;
+//! operators are still answered ([`crate::admin`]). Requests on connections are bounded ([`crate::http`]).
 
 use std::io;
 use std::net::SocketAddr;
@@ -51,7 +48,7 @@ use crate::trace::Traces;
 use crate::traffic::Traffic;
 use crate::{log, tls};
 
-/// How long a request may go on after the server was asked to stop.
+/// How long a request may continue after the server was asked to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) const STOPPED_AT_ONCE: &str = "stopped at once, as a second signal asked";
@@ -59,22 +56,22 @@ pub(crate) const STOPPED_AT_ONCE: &str = "stopped at once, as a second signal as
 /// More than the request checks ever read, so that their own limits are the ones that count.
 const BODY_MAX_BYTES: usize = 256 * 1024;
 
-/// A server that runs.
+/// A running server.
 pub struct Server<C: ServerContext> {
     http: HttpServer<C>,
     signals: Signals,
     log: Logger,
     /// The files of the certificate and its key.
     tls: Option<(PathBuf, PathBuf)>,
-    /// What else SIGHUP reads again.
+    /// What else SIGHUP rereads.
     reread: Box<dyn Fn(&Logger) + Send + Sync>,
-    /// Whether SIGHUP, which a terminal sends when it is closed, asks to stop.
+    /// Whether SIGHUP, which a terminal sends when it is closed, stops the server.
     stops_at_hang_up: bool,
     replica: Arc<ReplicaState>,
     drain_delay: Duration,
 }
 
-/// The signals that a server listens to, from before it starts.
+/// The signals that a server listens for, from before it starts.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -90,7 +87,7 @@ impl Signals {
         })
     }
 
-    /// Waits until somebody asks for something.
+    /// Waits for the next signal.
     async fn next(&mut self) -> Asked {
         tokio::select! {
             _ = self.terminate.recv() => Asked::Stop,
@@ -105,21 +102,21 @@ impl Signals {
     }
 }
 
-/// Waits for a signal to stop that comes from now on, when [`Server::run`] is over.
+/// Waits for another signal to stop, once [`Server::run`] is over.
 pub(crate) async fn stopped_again() {
     match Signals::listen() {
         Ok(mut signals) => signals.stop().await,
-        // Nothing ends it before its time then.
+        // Then nothing cuts the rest short.
         Err(_) => std::future::pending().await,
     }
 }
 
-/// How a server has ended.
+/// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// As it was asked to: what else runs has its time.
+    /// As asked: whatever else runs has its time.
     InTurn,
-    /// At once, by a second signal: nothing else is waited for.
+    /// At once, on a second signal: nothing else is waited for.
     AtOnce,
 }
 
@@ -131,8 +128,8 @@ enum Asked {
 }
 
 impl<C: ServerContext> Server<C> {
-    /// Starts a server for `api`, whose paths have these methods (steps 1 and 2). `traces` is told of requests that none of
-    /// them takes.
+    /// Starts a server for `api`, whose paths have these methods (steps 1 and 2). `traces` receives the requests that none
+    /// of them takes.
     ///
     /// # Errors
     /// [`StartError`], whose text is for the person who starts the program.
@@ -164,7 +161,7 @@ impl<C: ServerContext> Server<C> {
             let metrics = &counts.metrics;
             metrics.refused_by_router(refused.status, refused.latency);
             let traces = traces.as_ref()?;
-            // Its headers are not known, and so none that it belongs to.
+            // Its headers are not known, nor is any trace that they name.
             let place = traces.locate(refused.request_id, &HeaderMap::new());
             traces.tell(&place, || log::span(refused, over_tls, None));
             Some(place.trace_id())
@@ -200,7 +197,7 @@ impl<C: ServerContext> Server<C> {
         Ok(server)
     }
 
-    /// The same, but SIGHUP stops it as SIGTERM does: for a server that belongs to a terminal.
+    /// Makes SIGHUP stop the server as SIGTERM does: for a server that belongs to a terminal.
     #[must_use]
     pub fn stopping_at_hang_up(self) -> Self {
         Self {
@@ -209,7 +206,7 @@ impl<C: ServerContext> Server<C> {
         }
     }
 
-    /// The same; SIGHUP calls `reread`, too.
+    /// Makes SIGHUP call `reread`, too.
     #[must_use]
     pub fn rereading(self, reread: impl Fn(&Logger) + Send + Sync + 'static) -> Self {
         Self {
@@ -218,18 +215,18 @@ impl<C: ServerContext> Server<C> {
         }
     }
 
-    /// The address that the server listens on, its port known.
+    /// Returns the address that the server listens on, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.http.local_addr()
     }
 
-    /// What requests to this server begin with, as seen from this machine.
+    /// Returns the base URL of this server, as seen from this machine.
     pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address())
     }
 
-    /// Serves until the process is asked to stop, and what runs then to its end (steps 3 to 7).
+    /// Serves until the process is asked to stop, then finishes what is under way (steps 3 to 7).
     ///
     /// # Errors
     /// Why the server ended unasked: a bug.
@@ -281,13 +278,13 @@ impl<C: ServerContext> Server<C> {
         }
     }
 
-    /// Has it measured when the certificate ends, and says so where that is soon. One that has ended is served all the same:
-    /// some client may not look at it, and a server that stops helps none.
+    /// Sets the metric of when the certificate expires, and logs if that is soon or past. An expired one is still served:
+    /// some clients may not check, and a server that stops helps none.
     fn tell_of_certificate(&self) {
         let Some((certificate, key)) = &self.tls else {
             return;
         };
-        // It has been read a moment ago, so that it can be again.
+        // It was read a moment ago, so it can be read again.
         let Ok(certificate) = tls::Certificate::inspect(TlsFiles { certificate, key }) else {
             return;
         };
@@ -306,8 +303,7 @@ impl<C: ServerContext> Server<C> {
     }
 }
 
-/// Raises the limit of open files from what the system gives at first, often 1,024, to the most that it
-/// allows this process.
+/// Raises the limit on open files from what the system sets at first, often 1,024, to the most that it allows this process.
 fn allow_many_connections() -> nix::Result<()> {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
     setrlimit(Resource::RLIMIT_NOFILE, most, most)
@@ -322,7 +318,7 @@ async fn finish<C: ServerContext>(
 ) -> Ended {
     info!(log, "stopping: finishing what runs");
     let done = http.wait_for_shutdown();
-    // Dropping asks it to close, and gives up our part of the state whose end `done` waits for.
+    // Dropping it asks it to close, and releases our reference to the state that `done` waits for.
     drop(http);
     tokio::select! {
         _ = done => info!(log, "stopped"),

@@ -1,10 +1,9 @@
 //! The settings of the service: one struct, read from four places.
 //!
-//! [`Settings`] is the only place where a setting is named, typed, described and given its default.
-//! Everything else follows from it: `--help`, the `INVOICING_*` variables, the keys of the TOML file
-//! and the page below. That works because the struct is a set of clap arguments, and clap can be asked
-//! about its arguments. It is longer than files here usually are, since most of it is what operators read: a list that
-//! they can read through is worth more than several short ones.
+//! [`Settings`] is the only place where a setting is named, typed, described and given its default. Everything else follows
+//! from it: `--help`, the `INVOICING_*` variables, the keys of the TOML file and the page below. That works because the
+//! struct is a set of clap arguments, and clap can be asked about its arguments. It is longer than files here usually are,
+//! since most of it is text for operators: one list that they can read through is worth more than several short ones.
 //!
 //! How a value is found:
 //!
@@ -13,11 +12,11 @@
 //! 3. Each setting that the command line leaves out takes the text of its variable, otherwise that of
 //!    its key in the file. The text is checked by the same parser as the command line's, so that a
 //!    value means the same wherever it is written, and the complaint names the variable or the line.
-//! 4. What nobody set has the default written at its field.
+//! 4. A setting given nowhere has the default written at its field.
 //!
-//! An unknown key in the file is refused: a misspelt setting must not leave a server running with a
-//! default that its operator believes to have changed. An unknown `INVOICING_*` variable is only warned
-//! about, because an environment is shared with other programs.
+//! An unknown key in the file is refused: a misspelt setting must not leave a server running with a default that its
+//! operator believes they changed. An unknown `INVOICING_*` variable is only warned about, because an environment is shared
+//! with other programs.
 #![doc = include_str!("settings/page.md")]
 
 mod collector;
@@ -481,7 +480,7 @@ pub struct Settings {
     pub trace_ratio: f64,
 }
 
-/// What keeps settings apart from what a command itself takes, and from each other, in every help text.
+/// The headings that group the settings in every help text, apart from a command's own arguments.
 mod heading {
     pub(super) const DATABASE: &str = "Database and settings";
     pub(super) const ADDRESSES: &str = "Addresses";
@@ -497,7 +496,7 @@ mod heading {
 /// More than a machine can answer, and small enough for exact arithmetic in nanoseconds.
 const MOST_REQUESTS: u32 = 1_000_000;
 
-/// The longest that browsers are asked to remember anything: what their lists of such hosts ask for.
+/// The longest that browsers may be asked to remember HSTS: what their preload lists ask for.
 const TWO_YEARS: u32 = 63_072_000;
 
 /// Certificate and key files of a server that speaks TLS.
@@ -510,10 +509,10 @@ pub struct TlsFiles<'a> {
 }
 
 impl Settings {
-    /// The settings that [`sources::resolve`] has found.
+    /// Returns the settings that [`sources::resolve`] has found.
     ///
     /// # Errors
-    /// None that a caller of it would meet: each was checked where it was found.
+    /// None in practice: each setting was checked where it was found.
     pub fn from_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
         <Self as clap::FromArgMatches>::from_arg_matches(matches)
     }

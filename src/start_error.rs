@@ -22,22 +22,22 @@ pub enum StartError {
         option: &'static str,
         /// The address.
         address: SocketAddr,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Two endpoints are in each other's way: a bug.
+    /// Two endpoints conflict: a bug.
     #[error("cannot register the endpoints: {0}")]
     Endpoints(#[from] ApiDescriptionRegisterError),
-    /// dropshot refuses for another reason.
+    /// dropshot failed for another reason.
     #[error("cannot start the server: {0}")]
     Framework(BuildError),
-    /// The operating system does not tell about signals.
+    /// The operating system does not let us listen for signals.
     #[error("cannot wait for signals: {0}")]
     Signals(io::Error),
 }
 
 impl StartError {
-    /// What dropshot said about a server on the address of `option`.
+    /// Converts dropshot's error about a server on the address of `option`.
     pub(crate) fn building(option: &'static str, error: BuildError) -> Self {
         match error {
             BuildError::BindError { address, error } => StartError::Listen {

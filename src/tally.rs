@@ -1,7 +1,7 @@
-//! What is counted where it happens, to be read whenever somebody asks.
+//! Counters, updated where things happen and read on demand.
 //!
-//! Nobody waits and nothing is locked: to count is to add to a number or two. What reads them knows how they are shown
-//! ([`crate::admin::metrics`]); what counts does not, so that no layer needs to know how a service is watched.
+//! Counting neither waits nor locks: it adds to a number or two. What reads the counters ([`crate::admin::metrics`]) knows
+//! how they are shown; what counts does not, so no layer needs to know how the service is monitored.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,28 +11,28 @@ use std::time::{Duration, Instant};
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// Never until now.
+    /// Returns a count of zero.
     pub(crate) const fn none() -> Count {
         Count(AtomicU64::new(0))
     }
 
-    /// Once more.
+    /// Adds one.
     pub(crate) fn one(&self) {
         self.add(1);
     }
 
-    /// So many times more.
+    /// Adds `times`.
     pub(crate) fn add(&self, times: u64) {
         self.0.fetch_add(times, Ordering::Relaxed);
     }
 
-    /// How often until now.
+    /// Returns the count so far.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Upper ends of the times that are told apart, in nanoseconds: from a tenth of a millisecond to ten seconds.
+/// Upper ends of the ranges of times, in nanoseconds: from a tenth of a millisecond to ten seconds.
 pub(crate) const TIMES: &[u64] = &[
     100_000,
     250_000,
@@ -50,20 +50,20 @@ pub(crate) const TIMES: &[u64] = &[
     10_000_000_000,
 ];
 
-/// Sizes of groups of changes that are told apart, up to the largest that there are.
+/// Upper ends of the ranges of group sizes, up to the largest group of changes.
 pub(crate) const SIZES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/// How large what was measured was: how often it fell into each range, and the sum.
+/// A histogram: how many measurements fell into each range, and their sum.
 #[derive(Debug)]
 pub struct Spread {
     ends: &'static [u64],
-    /// One for each range, and one for what lies above the last.
+    /// One for each range, and one for measurements above the last.
     counts: Box<[AtomicU64]>,
     sum: AtomicU64,
 }
 
 impl Spread {
-    /// Nothing yet. `ends` are the upper ends of the ranges, each of which belongs to its range, in ascending order.
+    /// Returns an empty histogram. `ends` are the inclusive upper ends of the ranges, in ascending order.
     pub(crate) fn new(ends: &'static [u64]) -> Spread {
         Spread {
             ends,
@@ -72,7 +72,7 @@ impl Spread {
         }
     }
 
-    /// Something was as large as this.
+    /// Records a measurement.
     pub(crate) fn note(&self, size: u64) {
         let range = self.ends.partition_point(|&end| end < size);
         if let Some(count) = self.counts.get(range) {
@@ -81,12 +81,12 @@ impl Spread {
         self.sum.fetch_add(size, Ordering::Relaxed);
     }
 
-    /// Something took as long as this. It is kept in nanoseconds.
+    /// Records a duration, in nanoseconds.
     pub(crate) fn took(&self, time: Duration) {
         self.note(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Notes how long it takes until what this answers is dropped.
+    /// Returns a timer that records, when dropped, how long it lived.
     pub(crate) fn timed(&self) -> Timed<'_> {
         Timed {
             spread: self,
@@ -94,20 +94,20 @@ impl Spread {
         }
     }
 
-    /// The upper end of each range with how much fell into it; the last range has none.
+    /// Returns the upper end of each range with its count; the last range has no end.
     pub fn ranges(&self) -> impl Iterator<Item = (Option<u64>, u64)> {
         let ends = self.ends.iter().copied().map(Some).chain([None]);
         let counts = self.counts.iter();
         ends.zip(counts.map(|count| count.load(Ordering::Relaxed)))
     }
 
-    /// All of it together.
+    /// Returns the sum of all measurements.
     pub fn sum(&self) -> u64 {
         self.sum.load(Ordering::Relaxed)
     }
 }
 
-/// Something that takes time, until it is dropped.
+/// Records how long it lived when it is dropped.
 pub(crate) struct Timed<'a> {
     spread: &'a Spread,
     begun: Instant,

@@ -1,7 +1,7 @@
-//! Certificate and key, read and checked before they are used.
+//! Reads and checks the certificate and its key before they are used.
 //!
-//! dropshot reads PEM files too, but panics on a key that does not belong to its certificate, also when
-//! it reads them again while the server runs; and it knows keys in PKCS #8 only.
+//! dropshot reads PEM files too, but panics on a key that does not belong to its certificate, even when it rereads them
+//! while the server runs; and it accepts only PKCS #8 keys.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use x509_cert::der::Decode as _;
 
 use crate::settings::TlsFiles;
 
-/// How long before its end a certificate should have been renewed: who renews by ACME does so a month before.
+/// How long before its expiry a certificate should have been renewed: ACME clients renew a month before.
 pub(crate) const RENEWED_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// Why a server cannot speak TLS with these files.
@@ -57,7 +57,7 @@ pub enum Error {
     },
 }
 
-/// What a certificate says of itself.
+/// A certificate and its validity.
 pub(crate) struct Certificate {
     /// As it was read.
     der: CertificateDer<'static>,
@@ -66,7 +66,7 @@ pub(crate) struct Certificate {
 }
 
 impl Certificate {
-    /// The certificate of files that a server can use.
+    /// Returns the server's own certificate from files that a server can use.
     ///
     /// # Errors
     /// As [`load`].
@@ -75,7 +75,7 @@ impl Certificate {
         let path = || files.certificate.to_owned();
         let first = chain(files)?.into_iter().next();
         let der = first.ok_or_else(|| Error::NoCertificate { path: path() })?;
-        // Cannot be: rustls has read it as well.
+        // Cannot fail: rustls has read it as well.
         let read = x509_cert::Certificate::from_der(&der);
         let read = read.map_err(|_| Error::NoCertificate { path: path() })?;
         let validity = read.tbs_certificate.validity;
@@ -86,18 +86,18 @@ impl Certificate {
         })
     }
 
-    /// When it ends, in Unix time.
+    /// Returns when it expires, in Unix time.
     pub(crate) fn ends_at(&self) -> Duration {
         self.not_after
     }
 
-    /// For how long it is still valid; `None` when it is not.
+    /// Returns how long it is still valid; `None` if it is not.
     pub(crate) fn ends_in(&self, now: SystemTime) -> Option<Duration> {
         let now = now.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         (self.not_before <= now).then(|| self.not_after.checked_sub(now))?
     }
 
-    /// Whether it is for this host, a name or an address.
+    /// Returns whether it is for this host, a name or an address.
     pub(crate) fn covers(&self, host: &str) -> bool {
         let host = host.trim_matches(['[', ']']);
         let Ok(name) = ServerName::try_from(host) else {
@@ -108,7 +108,7 @@ impl Certificate {
     }
 }
 
-/// The certificates of a file, the server's own first.
+/// Reads the certificates of a file, the server's own first.
 fn chain(files: TlsFiles<'_>) -> Result<Vec<CertificateDer<'static>>, Error> {
     CertificateDer::pem_file_iter(files.certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -129,7 +129,7 @@ pub(crate) fn load(files: TlsFiles<'_>) -> Result<ServerConfig, Error> {
         path: key.clone(),
         source,
     })?;
-    // The provider is named, so that a second one elsewhere in the build leaves no choice to be made.
+    // The provider is named, so that a second one elsewhere in the build makes no difference.
     let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| {

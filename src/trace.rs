@@ -1,19 +1,19 @@
-//! Traces: what requests took, told to a collector of OpenTelemetry by OTLP (docs/traces.md).
+//! Traces: reports how long requests took to an OpenTelemetry collector, by OTLP (docs/traces.md).
 //!
-//! 1. Where a request stands is made of what it has anyway (`Traces::locate`). A `traceparent` (W3C Trace Context) names its
-//!    trace, and the span that caused it. Without one, the bits of its `x-request-id` are the trace. The span of the request has
-//!    the first half of these bits in any case, so that nothing has to be kept until the answer.
-//! 2. Whether it is told is decided by the trace alone: a setting says which share of them is, and a caller may say that its
-//!    trace is not. Nobody can have more told by saying that it is.
-//! 3. What is done for the request is done `within` it. What takes time there, such as the database, is a child of its span
-//!    (`child`); a request to another service carries the place on (`Child::headers`).
-//! 4. A span is told once it has ended. Nobody waits for that: a queue holds 2,048, and a thread sends what is in it every five
-//!    seconds (`export.rs`). What does not fit is lost, and counted.
+//! 1. A request's place in a trace comes from what it has anyway (`Traces::locate`). A `traceparent` (W3C Trace Context)
+//!    names its trace, and the span that caused it. Without one, the bits of its `x-request-id` are the trace id. Either
+//!    way, the first half of these bits is the id of the request's span, so nothing has to be kept until the answer.
+//! 2. The trace alone decides whether it is sampled: a setting gives the share of traces that are, and a caller may opt its
+//!    trace out. A caller cannot opt one in.
+//! 3. The work for a request runs `within` its place. Whatever takes time there, such as the database, is a child of its
+//!    span (`child`); a request to another service carries the place on (`Child::headers`).
+//! 4. A span is exported once it has ended. No request waits for that: a queue holds 2,048 spans, and a thread sends what is
+//!    in it every five seconds (`export.rs`). What does not fit is lost, and counted.
 //!
-//! No span has a path, a query, a body or a credential; a route has names where the path has what is secret.
+//! No span has a path, a query, a body or a credential; a route has names in place of the secrets in a path.
 //!
-//! Spans are made whole when they end, in place of the SDK's own, which are begun and filled in: so a request that is not told
-//! costs nothing but two lookups of a header.
+//! Spans are built whole when they end, unlike the SDK's own, which are started and then filled in: so a request that is not
+//! sampled costs only two header lookups.
 
 mod counts;
 mod export;
@@ -40,17 +40,17 @@ pub use counts::Counts;
 const PARENT: HeaderName = HeaderName::from_static("traceparent");
 const STATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// As much of a `tracestate` is passed on (W3C Trace Context, section 3.3.1.5). A longer one is left out.
+/// The longest `tracestate` that is passed on (W3C Trace Context, section 3.3.1.5). A longer one is left out.
 const LONGEST_STATE: usize = 512;
 
-/// For how long the end of the program waits for the last spans.
+/// How long the program waits at its end for the last spans.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Tells a collector of what requests took.
+/// Reports to a collector how long requests took.
 #[derive(Debug)]
 pub struct Traces {
     spans: BatchSpanProcessor,
-    /// Which share of all traces is told, from 0 to 1.
+    /// The share of all traces that is sampled, from 0 to 1.
     share: f64,
     scope: InstrumentationScope,
     counts: Arc<Counts>,
@@ -61,14 +61,14 @@ pub struct Traces {
 pub(crate) struct Place {
     /// Its own span.
     span: SpanContext,
-    /// The one that caused it, where another service has said so.
+    /// The one that caused it, if another service has named it.
     parent: Option<SpanId>,
-    /// Since when it is known.
+    /// When the place was found.
     begun: Instant,
 }
 
 impl Place {
-    /// The trace, as other services call it.
+    /// Returns the trace, by the id that other services know it by.
     pub(crate) fn trace_id(&self) -> TraceId {
         self.span.trace_id()
     }
@@ -85,11 +85,11 @@ pub(crate) struct Span {
 }
 
 impl Traces {
-    /// Tells a collector, at the URL where it takes spans, of the given share of all traces, from 0 to 1; `failed` is told why a
-    /// batch is lost. It belongs to the runtime that it is started in.
+    /// Reports the given share of all traces, from 0 to 1, to the collector that takes spans at this URL; `failed` is called
+    /// with the reason when a batch is lost. Belongs to the runtime that it is started in.
     ///
     /// # Errors
-    /// Why nothing can be sent to anybody.
+    /// Why nothing can be sent.
     pub fn start(
         collector: String,
         share: f64,
@@ -106,7 +106,7 @@ impl Traces {
         })
     }
 
-    /// Whether a collector, at the URL where it takes spans, does take some.
+    /// Checks that the collector accepts spans at this URL.
     ///
     /// # Errors
     /// Why it does not.
@@ -114,9 +114,9 @@ impl Traces {
         export::check(collector).await
     }
 
-    /// Steps 1 and 2: where the request of this id and these headers stands.
+    /// Steps 1 and 2: returns the place of the request with this id and these headers.
     pub(crate) fn locate(&self, request_id: &str, headers: &HeaderMap) -> Place {
-        // dropshot makes an id of each request, and it is a UUID.
+        // dropshot gives each request an id, and it is a UUID.
         let id = Uuid::try_parse(request_id).unwrap_or_else(|_| Uuid::new_v4());
         let (own, _) = id.as_u64_pair();
         let caller = caller(headers);
@@ -138,11 +138,11 @@ impl Traces {
         }
     }
 
-    /// Step 4, of the span of a request; what it is made of is asked for only if it is told.
+    /// Step 4, for the span of a request; `span` is called only if it is sampled.
     pub(crate) fn tell(&self, place: &Place, span: impl FnOnce() -> Span) {
         if place.span.is_sampled() {
             let mut span = span();
-            // Its parts lie in it; it may have been located only when it was answered.
+            // Its children lie within it; the request may have been located only when it was answered.
             span.took = span.took.max(place.begun.elapsed());
             self.end(place.span.clone(), place.parent, true, span);
         }
@@ -171,27 +171,27 @@ impl Traces {
         });
     }
 
-    /// Sends what is in the queue, and ends; it takes five seconds at most.
+    /// Sends what is in the queue, and ends, within five seconds.
     pub async fn finish(self: Arc<Self>) {
         let ended = tokio::task::spawn_blocking(move || self.spans.shutdown_with_timeout(LAST));
-        // What was not sent is lost, as the counts say.
+        // What was not sent is lost, as the counts show.
         drop(ended.await);
     }
 }
 
-/// Whether a trace is among this share of all. Its last 56 bits decide: they are random in a UUID too, and who else samples by
-/// them takes the same traces (W3C Trace Context level 2, "random-trace-id"). The sampler of OpenTelemetry's SDK looks at the
-/// last 64, whose first two are fixed in a UUID.
+/// Returns whether a trace is among this share of all. Its last 56 bits decide: they are random in a UUID too, and other
+/// services that sample by them pick the same traces (W3C Trace Context level 2, "random-trace-id"). The OpenTelemetry SDK's
+/// sampler looks at the last 64, the first two of which are fixed in a UUID.
 fn is_among(trace_id: TraceId, share: f64) -> bool {
     const ALL: u128 = 1 << 56;
     let random = u128::from_be_bytes(trace_id.to_bytes()) % ALL;
     random >= ALL - (share * ALL as f64) as u128
 }
 
-/// Who caused a request, as its one `traceparent` says.
+/// Returns the span that caused a request, from its single `traceparent`.
 fn caller(headers: &HeaderMap) -> Option<SpanContext> {
     let mut lines = headers.get_all(PARENT).iter();
-    // Two would say two things (W3C Trace Context, section 3.2).
+    // Two could contradict each other (W3C Trace Context, section 3.2).
     let (Some(_), None) = (lines.next(), lines.next()) else {
         return None;
     };
@@ -220,7 +220,7 @@ tokio::task_local! {
     static CURRENT: (Arc<Traces>, Place);
 }
 
-/// Step 3: does the work for a request at its place, if it has one.
+/// Step 3: runs the work for a request at its place, if it has one.
 pub(crate) async fn within<T>(
     place: Option<(Arc<Traces>, Place)>,
     work: impl Future<Output = T>,
@@ -231,12 +231,12 @@ pub(crate) async fn within<T>(
     }
 }
 
-/// The place of the work that is being done, if it has one.
+/// Returns the place of the current work, if it has one.
 pub(crate) fn current() -> Option<(Arc<Traces>, Place)> {
     CURRENT.try_with(Clone::clone).ok()
 }
 
-/// A part of the work for a request, from when it is made until it is dropped. Outside of a request, there is none.
+/// Starts a span for a part of a request's work, which ends when it is dropped. Outside of a request, there is none.
 pub(crate) fn child(name: &'static str, kind: SpanKind) -> Option<Child> {
     CURRENT
         .try_with(|(traces, place)| Child {
@@ -255,7 +255,7 @@ pub(crate) fn child(name: &'static str, kind: SpanKind) -> Option<Child> {
         .ok()
 }
 
-/// A part of the work for a request, which takes time until it is dropped.
+/// The span of a part of a request's work, until it is dropped.
 pub(crate) struct Child {
     traces: Arc<Traces>,
     parent: SpanContext,
@@ -266,14 +266,14 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Says more about it.
+    /// Adds an attribute.
     pub(crate) fn add(&mut self, attribute: KeyValue) {
         if let Some(span) = &mut self.span {
             span.attributes.push(attribute);
         }
     }
 
-    /// It failed, for this reason: a short word.
+    /// Marks it as failed, for this reason: a short word.
     pub(crate) fn fail(&mut self, why: impl Into<opentelemetry::Value>) {
         self.add(KeyValue::new("error.type", why));
         if let Some(span) = &mut self.span {
@@ -281,7 +281,7 @@ impl Child {
         }
     }
 
-    /// What a request to another service carries on (W3C Trace Context).
+    /// Adds the headers that carry the place on to another service (W3C Trace Context).
     pub(crate) fn headers(&self, headers: &mut HeaderMap) {
         let here = Context::new().with_remote_span_context(self.context());
         TraceContextPropagator::new().inject_context(&here, &mut HeaderInjector(headers));
@@ -333,7 +333,7 @@ mod tests {
                     is_among(trace, share)
                 });
                 let (told, expected) = (told.count() as f64, share * f64::from(number));
-                // Five deviations: once in two million times beyond it.
+                // Five standard deviations: exceeded once in two million times.
                 let deviation = (expected * (1.0 - share)).sqrt();
                 assert!(
                     (told - expected).abs() <= 5.0 * deviation,

@@ -1,13 +1,13 @@
-//! A map that keeps a value as long as somebody else has it.
+//! A map that keeps each value only while it is in use elsewhere.
 //!
-//! Whoever has to wait for others of the same kind finds them here, and nobody has to say when the last of them is gone.
+//! Callers that must wait for others of the same kind find them here, and the last to leave has nothing to clean up.
 
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use foldhash::HashMap;
 
-/// Values that are dropped when nobody has them.
+/// Values that are dropped once nothing else holds them.
 #[derive(Debug)]
 pub(crate) struct WeakMap<K, V>(Mutex<HashMap<K, Weak<V>>>);
 
@@ -18,9 +18,9 @@ impl<K, V> Default for WeakMap<K, V> {
 }
 
 impl<K: Eq + Hash, V> WeakMap<K, V> {
-    /// The value of that key, made by `new` if nobody has one.
+    /// Returns the value of that key, made by `new` if there is none.
     pub(crate) fn get(&self, key: K, new: impl FnOnce() -> V) -> Arc<V> {
-        // Nothing panics while it is locked but `new`, which comes before the map is changed.
+        // Only `new` can panic while it is locked, and it runs before the map is changed.
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = map.get(&key).and_then(Weak::upgrade) {
             return value;

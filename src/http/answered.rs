@@ -1,4 +1,4 @@
-//! What is done with every answer: it is counted, logged and sent.
+//! Counts, logs and sends every answer.
 
 use std::time::Duration;
 
@@ -21,7 +21,8 @@ use crate::admin::{NO_METHOD, PREFLIGHT, Shortage};
 use crate::client_address::client_address;
 use crate::{log, traffic};
 
-/// What is done with every answer of a published operation: pages of other origins may be let read it, and it is [`sent`].
+/// Adds the headers that let pages of other origins read an answer of a published operation, if any may; it is then
+/// [`sent`].
 pub(super) fn answered<E: Serialize>(
     context: &RequestContext,
     operation: &'static Operation,
@@ -35,7 +36,7 @@ pub(super) fn answered<E: Serialize>(
         cors.preflight(context.request.method(), headers, &mut answer);
     }
     let overloaded = |rejection| overloaded(rejection).into_response();
-    // What no operation has answered is none's: it would change what is known of how long that takes.
+    // An answer that no operation made counts for none: it would distort what metrics say of the operation's latency.
     let name = match answer.status() {
         StatusCode::METHOD_NOT_ALLOWED => NO_METHOD,
         _ if context.request.method() == Method::OPTIONS => PREFLIGHT,
@@ -49,8 +50,9 @@ pub(super) fn answered<E: Serialize>(
     answer
 }
 
-/// An answer of this route, by its name in metrics, is counted, logged and sent. `overloaded` is what takes its place when the
-/// caller leaves too much unread, unless it tells of something that has happened: nobody may believe that it has not.
+/// Counts, logs and sends an answer of this route; `name` is its name in metrics. `overloaded` makes the answer that
+/// replaces it when the caller leaves too much unread, unless it reports something that has happened: the caller must not
+/// believe that it has not.
 pub(super) fn sent(
     context: &RequestContext,
     (route, name): (&'static str, &'static str),
@@ -89,8 +91,8 @@ pub(super) fn sent(
     answer
 }
 
-/// Puts a failure in the place of an answer, and gives its body. What stays is whose the answer is, and where the caller
-/// stands with its limit (docs/decisions.md, R2); what else the headers said was about the other body.
+/// Replaces an answer by a failure, and returns the failure's body. The answer keeps its caller, and the headers that tell
+/// where the caller stands with its limit (docs/decisions.md, R2); the other headers were about the old body.
 fn put_in_place(failure: Response<Bytes>, answer: &mut Response<Bytes>) -> Bytes {
     let (head, bytes) = failure.into_parts();
     let code = head.extensions.get::<log::ErrorCode>().copied();
@@ -108,8 +110,8 @@ fn put_in_place(failure: Response<Bytes>, answer: &mut Response<Bytes>) -> Bytes
     bytes
 }
 
-/// What all answers have in common: over TLS, browsers may be told to stay with it; while the server drains, the connection
-/// ends with the answer; and it has a line in the log.
+/// Does what all answers have in common: over TLS, it may tell browsers to stay with it; while the server drains, it closes
+/// the connection with the answer; and it writes the line in the log.
 pub(super) fn finish(
     context: &RequestContext,
     route: &'static str,

@@ -1,4 +1,4 @@
-//! What a server answers, and by whom.
+//! The endpoints of a server, and the type that implements them.
 
 use dropshot::ApiDescription;
 use openapi_dropshot_runtime::Methods;
@@ -8,11 +8,11 @@ use super::context::Context;
 /// The implementation of the generated traits.
 pub enum Service {}
 
-/// What a server answers.
+/// The endpoints of a server.
 pub struct Api {
     /// Every method of every path.
     pub endpoints: ApiDescription<Context>,
-    /// Which methods each path has, for the answer to one that it does not have.
+    /// Which methods each path has, for answering requests with any other.
     pub methods: Methods,
     /// The name of each operation in metrics.
     pub operations: Vec<&'static str>,

@@ -1,4 +1,5 @@
-//! The product catalog API: the trait that is generated from its document, each operation in the file of its noun.
+//! The product catalog API: implements the trait that is generated from its document, with each operation in the file of its
+//! noun.
 
 use std::time::Duration;
 

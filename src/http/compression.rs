@@ -1,22 +1,22 @@
-//! Answers in gzip, for those who ask for it by `Accept-Encoding` (RFC 9110, section 12.5.3).
+//! Compresses answers with gzip for clients that ask for it in `Accept-Encoding` (RFC 9110, section 12.5.3).
 //!
-//! 1. A coding has the weight that is written beside it, otherwise that of `*`; a malformed entry is skipped. gzip is
-//!    sent where it has one, unless `identity` is liked better ([`wants_gzip`]). Of a list, the first [`ENTRIES`] are read:
-//!    over HTTP/2 one of thousands comes in a few bytes (RFC 7541), and whoever sends it needs no credential.
-//! 2. At most [`SMALL`] bytes go out as they are, since gzip would save no packet, unless `identity` is refused.
-//! 3. Nobody is answered 406: who takes neither gets the bytes as they are, as before.
-//! 4. An answer for which it is asked is compressed whole, at once and at the quickest level: the bytes that wait to be
-//!    sent are then the compressed ones, and those are what counts for the caller ([`super::unsent`]). That is done on the
-//!    thread that others wait for, and takes 0.1 ms for 64 KiB of prose and 1 ms for 64 KiB of noise (measured with an
-//!    optimized build on a busy core). So what is larger goes out as it is ([`LARGE`]): only pages of long descriptions
-//!    are. With four times as much, twenty keys of one team, each within its limit, had others wait for 230 ms, and for
-//!    a change for a second and a half (99th percentile, two cores).
-//! 5. What nobody may store (`Cache-Control: no-store`) has secrets in it, the tokens of the token endpoint and the URLs of
-//!    links, and never is compressed: how long it is then would tell about them.
-//! 6. dropshot's own compression cannot do this. It compresses every answer, from 512 bytes on and while it is sent, so that
-//!    the bytes that wait would count for nobody; and it takes no notice of `identity`.
+//! 1. A coding has the weight that is written beside it, otherwise that of `*`; a malformed entry is skipped. gzip is used
+//!    if it has a weight, unless `identity` has a higher one ([`wants_gzip`]). Of a list, the first [`ENTRIES`] are read:
+//!    over HTTP/2 a list of thousands takes a few bytes (RFC 7541), and sending it takes no credential.
+//! 2. Answers of up to [`SMALL`] bytes are sent uncompressed, since gzip would save no packet, unless `identity` is refused.
+//! 3. No client is answered 406: one that accepts neither gets the bytes uncompressed.
+//! 4. Such an answer is compressed whole, at once and at the fastest level: the bytes that wait to be sent are then the
+//!    compressed ones, and those are what the caller is charged for ([`super::unsent`]). That blocks a thread that others
+//!    wait for, and takes 0.1 ms for 64 KiB of prose and 1 ms for 64 KiB of noise (measured with an optimized build on a
+//!    busy core). So anything larger is sent uncompressed ([`LARGE`]): only pages of long descriptions are that large. With
+//!    four times as much, twenty keys of one team, each within its limit, made others wait for 230 ms, and for a second and
+//!    a half for a change (99th percentile, two cores).
+//! 5. An answer that must not be stored (`Cache-Control: no-store`) has secrets in it, the tokens of the token endpoint or
+//!    the URLs of links, and is never compressed: its compressed length would reveal something about them.
+//! 6. dropshot's own compression cannot do this. It compresses every answer of 512 bytes or more, while it is sent, so the
+//!    bytes that wait would be charged to no caller; and it ignores `identity`.
 //!
-//! There is no Brotli: an encoder takes megabytes for each answer where gzip takes a quarter of one.
+//! There is no Brotli: its encoder takes megabytes for each answer, gzip's a quarter of one.
 
 use std::io::Write;
 
@@ -28,10 +28,10 @@ use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, HeaderMap, HeaderValue, VARY,
 };
 
-/// The most bytes that are sent as they are.
+/// The most bytes that are sent uncompressed even to clients that accept gzip (step 2).
 pub(super) const SMALL: usize = 1024;
 
-/// The most bytes that are compressed (step 4). A page of a hundred usual products has less.
+/// The most bytes that are compressed (step 4). A page of a hundred typical products has fewer.
 const LARGE: usize = 64 * 1024;
 
 pub(super) const GZIP: HeaderValue = HeaderValue::from_static("gzip");
@@ -39,10 +39,10 @@ pub(super) const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 /// The most entries of `Accept-Encoding` that are read. Browsers send four.
 const ENTRIES: usize = 32;
 
-/// What an answer depends on that has two forms.
+/// What an answer that has two forms depends on.
 pub(super) const VARIES: HeaderValue = HeaderValue::from_static("Accept-Encoding");
 
-/// Compresses the answer of an operation where `request`, its headers, asks for it.
+/// Compresses the answer of an operation if the headers of its request ask for it.
 pub(super) fn compress(request: &HeaderMap, answer: &mut Response<Bytes>) {
     let length = answer.body().len();
     if is_secret(answer.headers()) || length == 0 || length > LARGE {
@@ -63,18 +63,18 @@ fn is_secret(answer: &HeaderMap) -> bool {
     answer.get(CACHE_CONTROL).is_some_and(|it| it == "no-store")
 }
 
-/// These bytes in gzip.
+/// Returns these bytes in gzip.
 pub(super) fn gzip(bytes: &[u8], level: Compression) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), level);
     // Neither fails: a vector takes everything.
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
     let mut compressed = written.expect("a vector takes everything");
-    // Room that is not used would count for nobody.
+    // Unused capacity would be charged to no caller.
     compressed.shrink_to_fit();
     Bytes::from(compressed)
 }
 
-/// Steps 1 and 2, for an answer of so many bytes.
+/// Steps 1 and 2, for an answer of `length` bytes.
 pub(super) fn wants_gzip(request: &HeaderMap, length: usize) -> bool {
     let mut asked = request.get_all(ACCEPT_ENCODING).iter().peekable();
     if asked.peek().is_none() {
@@ -101,7 +101,7 @@ pub(super) fn wants_gzip(request: &HeaderMap, length: usize) -> bool {
     weight > 0 && length > least
 }
 
-/// A coding and its weight in thousandths; `None` where it is malformed.
+/// Parses a coding and its weight in thousandths; `None` if it is malformed.
 fn entry(text: &str) -> Option<(&str, u16)> {
     let (coding, weight) = match text.split_once(';') {
         None => (text, 1000),
@@ -114,7 +114,7 @@ fn entry(text: &str) -> Option<(&str, u16)> {
     Some((coding.trim_matches([' ', '\t']), weight))
 }
 
-/// A weight: 0 to 1, with three decimals at most (RFC 9110, section 12.4.2).
+/// Parses a weight: 0 to 1, with three decimals at most (RFC 9110, section 12.4.2).
 fn thousandths(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let is_short = decimals.len() <= 3 && decimals.bytes().all(|it| it.is_ascii_digit());

@@ -1,18 +1,19 @@
-//! How many requests are worked on at once.
+//! Limits how many requests are worked on at once.
 //!
-//! A permit is for work: a request has one while its credential is looked up, and one from the moment at which its body is
-//! there until its answer is made. It has none while its body is on the way, which takes as long as its client likes;
-//! [`received`](super::received) bounds those separately. When all permits are taken, the next request is refused at once:
-//! it would only wait, and hold memory while it does. That the server is busy says nothing about anybody's data, so callers
-//! learn it whether they are known or not, as they do when a store that does not answer cannot tell whether they are.
+//! A permit is for work: a request has one while its credential is looked up, and one from when its body has arrived until
+//! its answer is made. It has none while its body is on the way, which takes as long as its client likes;
+//! [`received`](super::received) bounds those separately. When all permits that a request may have are taken, it is refused
+//! at once: it would only wait, and hold memory while it does. That the server is busy reveals nothing about anyone's data,
+//! so callers learn it whether they are known or not, as they do when a store that does not answer cannot tell whether they
+//! are.
 //!
-//! Nobody has more than [its share](Holder::share), so that requests which wait for one thing, such as a row, never have all.
-//! Nor have all client addresses together more than [theirs](Holder::share_of_addresses): they cost nothing, and each may ask
-//! for tokens that nobody has (docs/decisions.md, R10).
+//! No holder has more than [its share](Holder::share), so that requests that wait for one thing, such as a row, never have
+//! all permits. Nor do all client addresses together have more than [theirs](Holder::share_of_addresses): addresses cost
+//! nothing, and each may ask for tokens that do not exist (docs/decisions.md, R10).
 //!
-//! One person may be two holders, such as a team and a user, or more. So all who are known have three quarters together, and
+//! One person may be two holders or more, such as a team and a user. So all known holders together have three quarters, and
 //! each of them a [64th](Shared::least) whatever the others have (R7). Strangers and addresses have a quarter each, whatever
-//! those who are known have. Where all of them want all of that at once, there are more requests than the limit says.
+//! the known holders have. If all of them use all of that at once, more requests run than the limit says.
 
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +24,7 @@ use super::rejection::Error;
 use crate::admin::Shortage;
 use crate::domain::holder::Holder;
 
-/// How many requests a server works on at once, and who has how many of them.
+/// How many requests a server works on at once, and how many of them each holder has.
 #[derive(Clone)]
 pub(crate) struct ConcurrencyLimit(Arc<Shared>);
 
@@ -35,22 +36,22 @@ struct Shared {
 #[derive(Default)]
 struct Taken {
     all: usize,
-    /// Of all client addresses.
+    /// Held by all client addresses.
     addresses: usize,
-    /// Of everybody who is known.
+    /// Held by all known holders.
     known: usize,
-    /// Of everybody who has any.
+    /// Held by each holder that has any.
     by: HashMap<Holder, usize>,
 }
 
-/// Leave to work on one request, until it is dropped.
+/// Permission to work on one request, until it is dropped.
 pub(crate) struct Permit {
     shared: Arc<Shared>,
     holder: Holder,
 }
 
 impl ConcurrencyLimit {
-    /// A limit of so many requests.
+    /// Returns a limit of `limit` requests.
     pub(super) fn new(limit: u32) -> ConcurrencyLimit {
         ConcurrencyLimit(Arc::new(Shared {
             limit: limit as usize,
@@ -58,15 +59,15 @@ impl ConcurrencyLimit {
         }))
     }
 
-    /// How many permits are taken, and how many there are.
+    /// Returns how many permits are taken, and how many there are.
     pub(super) fn state(&self) -> (usize, usize) {
         (self.0.taken().all, self.0.limit)
     }
 
-    /// A permit for a request of `holder`.
+    /// Takes a permit for a request of `holder`.
     ///
     /// # Errors
-    /// [`Error::Overloaded`] when all are taken, or as many as `holder` or all of its kind may have.
+    /// [`Error::Overloaded`] when `holder`, or all of its kind, have as many as they may.
     pub(crate) fn acquire(&self, holder: Holder) -> Result<Permit, Error> {
         let shared = &self.0;
         let mut taken = shared.taken();
@@ -86,7 +87,7 @@ impl ConcurrencyLimit {
 }
 
 impl Shared {
-    /// Whether `holder`, who has `its`, may have one more.
+    /// Returns whether `holder`, which has `its` permits, may have one more.
     fn admits(&self, holder: Holder, its: usize, taken: &Taken) -> bool {
         if holder.is_known() && its < self.least() {
             return true;
@@ -99,7 +100,7 @@ impl Shared {
         !is_full && its < holder.share(self.limit)
     }
 
-    /// As many are there for each who is known.
+    /// Returns how many each known holder may have in any case.
     fn least(&self) -> usize {
         self.limit / 64
     }
@@ -137,7 +138,7 @@ mod tests {
         Holder::Team(Uuid::from_u128(number))
     }
 
-    /// As many as there are.
+    /// Takes as many as `holder` can get.
     fn all(limit: &ConcurrencyLimit, holder: Holder) -> Vec<Permit> {
         std::iter::from_fn(|| limit.acquire(holder).ok()).collect()
     }

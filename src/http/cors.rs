@@ -1,13 +1,13 @@
-//! Pages of other origins that may call the published operations and read the documents (docs/decisions.md, O1 to O5).
+//! CORS: lets pages of other origins call the published operations and read the documents (docs/decisions.md, O1 to O5).
 //!
-//! 1. A browser asks before it sends a credential: OPTIONS with `Access-Control-Request-Method`, the preflight. Where its
-//!    origin is allowed, it is answered in place of the 405 that OPTIONS gets otherwise, with the methods of that path
-//!    and the headers that operations read ([`Cors::preflight`]). It needs no credential, and tells nothing that the
-//!    documents do not.
+//! 1. A browser asks before it sends a credential: OPTIONS with `Access-Control-Request-Method`, the preflight. If its
+//!    origin is allowed, it is answered with the methods of that path and the headers that operations read, instead of the
+//!    405 that OPTIONS gets otherwise ([`Cors::preflight`]). It needs no credential, and reveals nothing that the documents
+//!    do not.
 //! 2. An answer to an allowed origin says so, and which of its headers the page may read ([`Cors::allow`]).
-//! 3. Nothing says `Access-Control-Allow-Credentials`, and no cookie is read: a page has the rights of the credential
-//!    that it holds itself, and no others.
-//! 4. Without the setting there is nothing of this, and no answer depends on `Origin`.
+//! 3. No answer has `Access-Control-Allow-Credentials`, and no cookie is read: a page has the rights of the credential that
+//!    it holds itself, and no others.
+//! 4. Without the setting, none of this applies, and no answer depends on `Origin`.
 
 use std::collections::BTreeSet;
 
@@ -23,10 +23,10 @@ use openapi_dropshot_runtime::{Location, Operation, header_value};
 use crate::generated::{catalog, mobile};
 use crate::settings::CorsOrigins;
 
-/// For how many seconds a browser need not ask again: the most that Chromium takes.
+/// For how many seconds a browser need not ask again: the most that Chromium accepts.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 
-/// What pages of other origins are told.
+/// The allowed origins, and what their pages are told.
 pub(super) struct Cors {
     origins: CorsOrigins,
     /// The headers that operations read.
@@ -36,7 +36,7 @@ pub(super) struct Cors {
 }
 
 impl Cors {
-    /// Nothing where no origin is allowed.
+    /// Returns `None` if no origin is allowed.
     pub(super) fn new(origins: &CorsOrigins) -> Option<Cors> {
         let operations = || catalog::OPERATIONS.iter().chain(mobile::OPERATIONS);
         (*origins != CorsOrigins::None).then(|| Cors {
@@ -52,8 +52,7 @@ impl Cors {
         })
     }
 
-    /// Step 1: where a request is a preflight of an allowed origin, `answer`, a 405 with `Allow`, becomes that to a
-    /// preflight.
+    /// Step 1: if the request is a preflight of an allowed origin, turns `answer`, a 405 with `Allow`, into its answer.
     pub(super) fn preflight(
         &self,
         method: &Method,
@@ -78,7 +77,7 @@ impl Cors {
     /// Step 2.
     pub(super) fn allow(&self, request: &HeaderMap, answer: &mut HeaderMap) {
         if self.origins != CorsOrigins::Any {
-            // Also where it is not allowed: a cache must not give that answer to one that is.
+            // Even if the origin is not allowed: a cache must not give that answer to one that is.
             answer.append(VARY, HeaderValue::from_static("Origin"));
         }
         if let Some(origin) = self.allowed(request) {
@@ -87,7 +86,7 @@ impl Cors {
         }
     }
 
-    /// What an allowed origin is told of itself.
+    /// Returns the value of `Access-Control-Allow-Origin`, if the origin is allowed.
     fn allowed(&self, request: &HeaderMap) -> Option<HeaderValue> {
         let mut origins = request.get_all(ORIGIN).iter();
         let origin = origins.next().filter(|_| origins.next().is_none())?;
@@ -111,7 +110,7 @@ fn sent(operation: &Operation) -> impl Iterator<Item = &'static str> {
     answers.flat_map(|it| it.headers).map(|it| it.name)
 }
 
-/// Each of these names once.
+/// Lists each of these names once.
 fn list(of_documents: impl Iterator<Item = &'static str>, more: &[&'static str]) -> HeaderValue {
     let names: BTreeSet<_> = of_documents.chain(more.iter().copied()).collect();
     header_value(names.into_iter().collect::<Vec<_>>().join(", "))

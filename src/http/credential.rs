@@ -1,19 +1,18 @@
-//! Who calls, and how often: the first that is looked at of a request.
+//! Finds out who calls, and limits how often: the first check of a request.
 //!
 //! 1. `Authorization: Bearer <credential>` (RFC 6750, section 2.1), once. The name of the scheme is
 //!    compared without regard to case (RFC 9110, section 11.1).
-//! 2. Nothing of the kind, or something that nobody has issued: 401. The answer tells apart only
-//!    whether a credential came at all (RFC 6750, section 3).
-//! 3. A credential that was not found good lately is a stranger's. An address from which too many of those were wrong is
-//!    told to wait: 429. It is no 401, since nobody knows whether the credential is good, and a client with a good one must
-//!    not throw it away (docs/decisions.md, R8 and R9).
-//! 4. While the server stops, it is refused: 503 ([`traffic`]). Otherwise the request needs a permit of
-//!    the [concurrency limit](super::concurrency_limit), or is refused: 503. Looking up a credential is the first thing
-//!    that is done for it. The permit is given back as soon as that is done.
-//! 5. A caller who is known counts against the limit of its key or session. The public token endpoint counts client
-//!    addresses.
-//! 6. Who leaves too much [unread](super::unsent) is refused: 503.
-//! 7. An [interceptor](super::interceptor), where the server has one, may delay the request or end it.
+//! 2. No credential, or one that was never issued: 401. The answer tells apart only whether one was sent at all (RFC 6750,
+//!    section 3).
+//! 3. A credential that has not been found valid recently is a stranger's. An address that has sent too many wrong ones is
+//!    told to wait: 429. It is not a 401, since the credential has not been checked, and a client must not discard a valid
+//!    one (docs/decisions.md, R8 and R9).
+//! 4. While the server stops, the request is refused: 503 ([`traffic`]). Otherwise it needs a permit of the
+//!    [concurrency limit](super::concurrency_limit), or is refused: 503. Looking up the credential is the first work done
+//!    for it, and the permit is given back right after.
+//! 5. A known caller counts against the limit of its key or session. The public token endpoint counts client addresses.
+//! 6. A caller that leaves too much [unread](super::unsent) is refused: 503.
+//! 7. An [interceptor](super::interceptor), if the server has one, may delay the request or end it.
 
 use std::net::IpAddr;
 
@@ -37,7 +36,7 @@ use crate::limit::{Policy, Verdict};
 use crate::log::Caller;
 use crate::traffic;
 
-/// As much of what a client calls itself is kept.
+/// How many characters of a client's `User-Agent` are kept.
 const USER_AGENT_LENGTH: usize = 512;
 
 /// Admits the holder of an API key.
@@ -70,7 +69,7 @@ pub(super) async fn access_token(context: &RequestContext) -> Result<Admitted<Si
     admit(context, under_way, signed_in, who, verdict, quota).await
 }
 
-/// Admits anybody, as often as one client address may.
+/// Admits any caller, as often as one client address may call.
 pub(super) async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
     let shared = context.context();
     let under_way = under_way(context)?;
@@ -81,7 +80,8 @@ pub(super) async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Er
     admit(context, under_way, (), who, verdict, quota).await
 }
 
-/// Admits whoever is signed in in a browser, by the cookie of that name; anybody else as often as one client address may.
+/// Admits a user signed in in a browser, by the cookie of that name; any other caller as often as one client address may
+/// call.
 pub(crate) async fn browser(
     context: &RequestContext,
     cookie: &str,
@@ -97,13 +97,13 @@ pub(crate) async fn browser(
     let under_way = under_way(context)?;
     let limits = &context.context().limits;
     let (user_id, quota) = (in_browser.user.id.0, limits.of_callers);
-    // Of all browsers together: a user may have any number of sessions, and each change stays in the audit.
+    // For all browsers together: a user may have any number of sessions, and each change stays in the audit.
     let verdict = limits.session(user_id).await;
     let who = (Caller::User(user_id), Holder::User(user_id));
     admit(context, under_way, Some(in_browser), who, verdict, quota).await
 }
 
-/// Who is behind a cookie. One that is worth nothing is no cookie.
+/// Returns the user behind a cookie. An invalid cookie counts as none.
 async fn in_browser(context: &RequestContext, cookie: &str) -> Result<Option<InBrowser>, Error> {
     let Some(text) = self::cookie(context.request.headers(), cookie) else {
         return Ok(None);
@@ -117,11 +117,11 @@ async fn in_browser(context: &RequestContext, cookie: &str) -> Result<Option<InB
     }
 }
 
-/// The value of a cookie (RFC 6265, section 5.4), of which HTTP/2 may send each in a header of its own.
+/// Returns the value of a cookie (RFC 6265, section 5.4). HTTP/2 may send each cookie in a header of its own.
 pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let lines = headers.get_all(COOKIE).iter();
     let mut pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
-    // Those of others may have bytes that are no text.
+    // Other programs' cookies may have bytes that are not text.
     let value = pairs.find_map(|pair| {
         let pair = pair.trim_ascii();
         pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
@@ -129,17 +129,17 @@ pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
     value.and_then(|value| str::from_utf8(value).ok())
 }
 
-/// For whom is held what belongs to the team of a key.
+/// Returns the holder for the team of a key.
 pub(super) fn holder_of_key(key: &ApiKey) -> Holder {
     Holder::Team(key.team_id.0)
 }
 
-/// For whom is held what nobody with a credential asked for.
+/// Returns the holder for a request without a credential.
 pub(crate) fn stranger(context: &RequestContext) -> Holder {
     of_network(address(context))
 }
 
-/// Callers from this address.
+/// Returns the holder for callers from this address.
 fn of_network(address: IpAddr) -> Holder {
     Holder::Address(network(address))
 }
@@ -150,7 +150,7 @@ pub(crate) fn address(context: &RequestContext) -> IpAddr {
     client_address(peer, request.headers(), &shared.trusted_proxies)
 }
 
-/// Where a request comes from, and what its client calls itself.
+/// Returns where a request comes from, and what its client calls itself.
 pub(crate) fn visitor(context: &RequestContext) -> Visitor {
     let user_agent = context.request.headers().get(USER_AGENT);
     let user_agent = user_agent.and_then(|it| it.to_str().ok());
@@ -160,7 +160,7 @@ pub(crate) fn visitor(context: &RequestContext) -> Visitor {
     }
 }
 
-/// That the request is under way, unless the server is stopping.
+/// Registers the request as under way, unless the server is stopping.
 fn under_way(context: &RequestContext) -> Result<traffic::Request, Error> {
     let traffic = &context.context().replica.traffic;
     traffic
@@ -181,7 +181,7 @@ fn bearer(credential: Credential, headers: &HeaderMap) -> Result<&str, Error> {
             sent: false,
         });
     };
-    // What is no visible text is no credential, which is found out where its form is looked at.
+    // What is not visible text is not a credential; the check of its form finds that out.
     let presented = str::from_utf8(value.as_bytes()).ok();
     let presented = presented.and_then(|value| value.split_once(' '));
     match presented {
@@ -197,7 +197,7 @@ fn bearer(credential: Credential, headers: &HeaderMap) -> Result<&str, Error> {
     }
 }
 
-/// Steps 2 to 4: who is behind a credential.
+/// Steps 2 to 4: finds the caller behind a credential.
 async fn look_up<P>(
     context: &RequestContext,
     credential: Credential,
@@ -239,7 +239,7 @@ fn unauthenticated(credential: Credential, error: domain::Error) -> Error {
     }
 }
 
-/// Steps 5 to 7. That the request is under way stays with the answer.
+/// Steps 5 to 7. `under_way` stays with the answer.
 async fn admit<P>(
     context: &RequestContext,
     under_way: traffic::Request,

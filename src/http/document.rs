@@ -1,4 +1,4 @@
-//! The published documents, as the server serves them: to anybody, and not part of themselves.
+//! Serves the published documents: to any client, and at paths that they do not list themselves.
 
 use std::sync::OnceLock;
 
@@ -17,7 +17,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// The text of a document in a format; JSON, and gzip of both, are made when they are first asked for.
 type Text = fn() -> &'static str;
 
-/// Where each is, of which type, and its text.
+/// The path, type and text of each.
 const DOCUMENTS: [(&str, HeaderValue, Text); 4] = [
     ("/api/v1/openapi.json", JSON, || Document::Catalog.json()),
     ("/api/v1/openapi.yaml", YAML, || Document::Catalog.yaml()),

@@ -1,16 +1,16 @@
-//! Every answer that is no success, from what went wrong to the words of a document. Nothing else in
-//! the service chooses a status or a code.
+//! Turns whatever went wrong into an error answer, in the words of a document. Nothing else in the service chooses a status
+//! or a code.
 //!
 //! Which error to use in a handler:
 //!
-//! - what the rules say no to comes from `app` as an [`domain::Error`]; pass it on with `?`;
-//! - what the document says no to comes from the request as a [`RequestError`]; pass it on with `?`;
-//! - who calls, and how often, is [`Error::Unauthenticated`] and [`Error::RateLimited`], which only
+//! - what the rules refuse comes from `app` as a [`domain::Error`]; pass it on with `?`;
+//! - what the document does not allow comes from the request as a [`RequestError`]; pass it on with `?`;
+//! - an unknown caller, or one that calls too often, is [`Error::Unauthenticated`] or [`Error::RateLimited`], which only
 //!   [`credential`](super::credential) makes;
-//! - what the service has, but its own document does not allow to be said, is a bug: [`published`].
+//! - a value of the service that its own document does not allow is a bug: [`published`].
 //!
-//! The table of docs/decisions.md, "Errors", is [`of_domain`], [`of_request_error`] and [`of_http`] here. The
-//! errors of RFC 6749, section 5.2, are made of the same [`Problem`]s, in a file of their own.
+//! The table of docs/decisions.md, "Errors", is [`of_domain`], [`of_request_error`] and [`of_http`] here. The errors of RFC
+//! 6749, section 5.2, are made from the same [`Problem`]s, in a file of their own.
 
 mod token;
 
@@ -31,11 +31,11 @@ use crate::generated::{catalog, mobile};
 use crate::limit::Verdict;
 use crate::log::{Caller, ErrorCode};
 
-/// A value of the service, in the type of the document.
+/// Converts a value of the service to the type of the document.
 ///
 /// # Errors
-/// [`domain::Error::Internal`] when the document does not allow it: the service has stored, or made, what
-/// it may not say. A document whose limits were tightened below what is stored does that.
+/// [`domain::Error::Internal`] when the document does not allow it: the service has stored, or made, a value that it may not
+/// send. A document whose limits were tightened below what is stored does that.
 pub(super) fn published<T, U>(value: T) -> Result<U, domain::Error>
 where
     U: TryFrom<T, Error: Display>,
@@ -43,7 +43,7 @@ where
     U::try_from(value).map_err(|error| domain::Error::internal(error.to_string()))
 }
 
-/// What is answered, before it is put into the words of a document.
+/// An error answer, before it is put into the words of a document.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -52,9 +52,9 @@ pub(crate) struct Problem {
     message: &'static str,
     violations: Violations,
     headers: HeaderMap,
-    /// Who it happened to, when nobody else says it.
+    /// The caller, if the answer does not have it otherwise.
     who: Option<Caller>,
-    /// What the log says in the place of the code.
+    /// What is logged in place of the code.
     logged: Option<&'static str>,
 }
 
@@ -84,12 +84,12 @@ impl Problem {
         }
     }
 
-    /// The code by which the log tells of it.
+    /// Returns the code that is logged.
     fn logged(&self) -> ErrorCode {
         ErrorCode(self.logged.unwrap_or(self.code))
     }
 
-    /// What a page says of it: a status, headers such as Retry-After, and a sentence; and what the log does.
+    /// Returns what a page answers with, a status, headers such as Retry-After, and a sentence; and the code that is logged.
     pub(crate) fn for_page(self) -> (StatusCode, HeaderMap, Cow<'static, str>, ErrorCode) {
         let (message, logged) = (self.message(), self.logged());
         (self.status, self.headers, message, logged)
@@ -100,7 +100,7 @@ impl Problem {
         self
     }
 
-    /// The same to a caller who is known, and hence told where it stands (docs/decisions.md, R2).
+    /// Addresses it to a known caller, which is therefore told where it stands (docs/decisions.md, R2).
     fn told(mut self, verdict: Option<Verdict>, who: Caller) -> Problem {
         let headers = verdict.iter().flat_map(rate_limit_headers);
         self.headers.extend(headers);
@@ -113,7 +113,7 @@ impl Problem {
         self
     }
 
-    /// The message, with how many violations there were if not all of them are listed.
+    /// Returns the message, with the number of violations if not all of them are listed.
     fn message(&self) -> Cow<'static, str> {
         match (self.violations.total(), self.violations.len()) {
             (total, listed) if total > listed => {
@@ -125,7 +125,7 @@ impl Problem {
     }
 }
 
-/// What to answer. What nobody but us can do something about, goes to the log with its cause.
+/// Returns what to answer. An error that only we can do something about is logged with its cause.
 pub(crate) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> Problem {
     match rejection {
         Rejection::Request(error) => of_request_error(error),
@@ -136,7 +136,7 @@ pub(crate) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> P
                 slog::error!(context.log, "{}", error; "error" => error.causes());
             }
             if let domain::Error::GrantReused(session_id) = &error {
-                // Somebody's token may have been stolen: a person should look at this.
+                // A token may have been stolen: a person should look at this.
                 slog::warn!(context.log, "{}", error; "session_id" => %session_id);
             }
             of_domain(&error)
@@ -161,8 +161,8 @@ fn of_domain(error: &domain::Error) -> Problem {
     let grant =
         |code, message| Problem::new(StatusCode::BAD_REQUEST, Kind::Validation, code, message);
     match error {
-        // At admission it is `Unauthenticated`, which knows what was asked for. Behind that, only what an API key
-        // changes finds that it has ended meanwhile.
+        // At admission it is `Unauthenticated`, which knows what was asked for. After that, only a change by an API key
+        // finds that the key has ended meanwhile.
         Error::InvalidToken => unauthenticated(Credential::ApiKey, true),
         Error::ScopeInsufficient => denied(
             "scope_insufficient",
@@ -198,7 +198,7 @@ fn of_domain(error: &domain::Error) -> Problem {
             grant("unauthorized_client", "The client may not use this grant")
         }
         Error::Unavailable(_) => unavailable(),
-        // All but the last are for the command line and for pages, which ask what no request can.
+        // All but the last are for the command line and for pages, which ask for what no request of an API can.
         Error::Missing { .. }
         | Error::Refused(_)
         | Error::Invalid(_)
@@ -242,7 +242,8 @@ fn of_http(error: Error) -> Problem {
     }
 }
 
-/// The log tells whether there was a credential: what bans addresses must not ban whom a page of others has made ask without.
+/// The log tells whether there was a credential: a program that bans addresses must not ban a user whose browser was made to
+/// send a request without one by another site's page.
 fn unauthenticated(credential: Credential, sent: bool) -> Problem {
     let message = match credential {
         Credential::ApiKey => "The API key is missing, malformed, unknown, expired or revoked",
@@ -306,11 +307,11 @@ fn of_request_error(error: RequestError) -> Problem {
     Problem::new(error.cause.status(), Kind::Validation, code, message).violations(error.violations)
 }
 
-/// A text of ours in a type of the document.
+/// Converts one of our texts to a type of the document.
 fn ours<T: for<'a> TryFrom<&'a str, Error: Display>>(text: &str) -> T {
-    // Cannot fail. Texts are written in this file or in the runtime, and a test puts each of them into
-    // both documents. The runtime makes no longer path and no more violations than the documents have. The text is not
-    // shown, since a panic is logged.
+    // Cannot fail. Texts are written in this file or in the runtime, and a test puts each of them into both documents. The
+    // runtime makes no longer path and no more violations than the documents allow. The text is not shown, since a panic is
+    // logged.
     T::try_from(text)
         .unwrap_or_else(|error| panic!("an error is not what the document says: {error}"))
 }
@@ -355,7 +356,7 @@ in_the_words_of!(into_catalog, catalog);
 in_the_words_of!(into_mobile, mobile);
 
 impl Problem {
-    /// An answer with this body, and what the log says.
+    /// Returns an answer with this body, and the code that is logged.
     fn with_body<E>(self, body: E, logged: ErrorCode) -> ErrorAnswer<E> {
         let mut answer = ErrorAnswer::new(self.status, body);
         answer.headers = self.headers;

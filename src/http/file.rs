@@ -1,7 +1,7 @@
-//! What is always the same: a text that all answers share, as it is and in gzip.
+//! Files that never change: a text that all answers share, uncompressed and in gzip.
 //!
-//! A browser or a proxy keeps it and asks each time whether it is still the same (`Cache-Control: no-cache`, `ETag`), so that
-//! nobody goes by a text of another version of the server. The two forms have a tag each (RFC 9110, section 8.8.3.3).
+//! A browser or a proxy caches it and revalidates it each time (`Cache-Control: no-cache`, `ETag`), so that no client goes
+//! by a text of another version of the server. Each of the two forms has its own tag (RFC 9110, section 8.8.3.3).
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
@@ -22,17 +22,17 @@ pub(crate) struct File {
     forms: Forms,
 }
 
-/// In which forms there is a text.
+/// The forms that a text has.
 enum Forms {
-    /// As it is alone: gzip would save nothing.
+    /// Uncompressed alone: gzip would save nothing.
     Plain(Form),
-    /// In gzip alone, which everybody gets.
+    /// In gzip alone, which every client gets.
     Gzip(Form),
     /// In both.
     Both { plain: Form, gzip: Form },
 }
 
-/// The bytes of a form, and what tells them from all others.
+/// The bytes of a form, and the tag that tells them from all others.
 struct Form {
     bytes: Bytes,
     tag: HeaderValue,
@@ -50,7 +50,7 @@ impl Form {
 }
 
 impl File {
-    /// A text, which is compressed here once.
+    /// Returns the file of a text, which is compressed once, here.
     pub(crate) fn new(content_type: HeaderValue, text: impl Into<Bytes>) -> File {
         let text = text.into();
         let forms = match text.len() > SMALL {
@@ -66,7 +66,7 @@ impl File {
         }
     }
 
-    /// What there is in gzip alone.
+    /// Returns a file that exists in gzip alone.
     pub(super) fn of_gzip(content_type: HeaderValue, bytes: Bytes) -> File {
         File {
             content_type,
@@ -74,7 +74,7 @@ impl File {
         }
     }
 
-    /// The form that `request`, its headers, asks for, unless the client has it already.
+    /// Answers with the form that the headers of the request ask for, unless the client has it already.
     pub(crate) fn answer(&self, request: &HeaderMap) -> Response<Bytes> {
         let mut answer = Response::default();
         let (form, is_gzip) = match &self.forms {
@@ -105,7 +105,7 @@ impl File {
     }
 }
 
-/// Whether the client has what this tag tells (RFC 9110, section 13.1.2: a weak comparison).
+/// Returns whether the client has the form with this tag (RFC 9110, section 13.1.2: a weak comparison).
 fn has(request: &HeaderMap, tag: &HeaderValue) -> bool {
     let lines = request.get_all(IF_NONE_MATCH).iter();
     let tags = lines.flat_map(|line| line.as_bytes().split(|&it| it == b','));

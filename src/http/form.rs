@@ -1,8 +1,8 @@
-//! What an HTML form sends, and what OAuth sends like one: `application/x-www-form-urlencoded`, or, with a file,
+//! Reads what an HTML form sends, and what OAuth sends like one: `application/x-www-form-urlencoded`, or, with a file,
 //! `multipart/form-data` ([`super::multipart`]).
 //!
-//! For endpoints that no document has. A field that is not asked for is ignored, and one that comes twice is a mistake
-//! (RFC 6749, section 3.1).
+//! For endpoints that no document has. A field that is not asked for is ignored, and a repeated one is an error (RFC 6749,
+//! section 3.1).
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -19,10 +19,10 @@ pub(crate) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 
 pub(crate) const MULTIPART: &str = "multipart/form-data";
 
-/// A form of which nothing has been read.
+/// A form that has not been read yet.
 pub(crate) struct UnreadForm {
     encoding: Option<Encoding>,
-    /// What is said where there is none.
+    /// The error message if there is none.
     otherwise: &'static str,
     body: RequestBody,
 }
@@ -30,7 +30,7 @@ pub(crate) struct UnreadForm {
 /// The most fields of a form.
 const FIELDS: usize = 100;
 
-/// How the fields of a form are written.
+/// How the fields of a form are encoded.
 enum Encoding {
     Url,
     /// In parts with this boundary between them.
@@ -67,7 +67,7 @@ impl ExclusiveExtractor for UnreadForm {
     }
 }
 
-/// A form with a file, of which nothing has been read.
+/// A form with a file, not read yet.
 pub(crate) struct UnreadUpload(UnreadForm);
 
 impl From<UnreadUpload> for UnreadForm {
@@ -105,7 +105,7 @@ impl UnreadForm {
         self.body.expected_bytes()
     }
 
-    /// Reads it.
+    /// Reads the form.
     ///
     /// # Errors
     /// 413, 415 and 408, in that order, as for a body of JSON.
@@ -123,7 +123,7 @@ impl UnreadForm {
     }
 }
 
-/// Whether the headers say that the body is a form, as it is and not compressed.
+/// Returns whether the headers declare the body to be a form, not compressed.
 fn is_form(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let essence = types
@@ -137,8 +137,8 @@ fn is_form(headers: &HeaderMap) -> bool {
 
 impl Form {
     /// # Errors
-    /// 400 for more than [`FIELDS`], of which nothing is read: there may be thirty thousand, each of which would take fifty times
-    /// what it took on the way.
+    /// 400 for more than [`FIELDS`], none of which is read: there may be thirty thousand, each of which would take fifty
+    /// times its size on the wire.
     fn encoded(bytes: &[u8]) -> Result<Form, RequestError> {
         if bytes.iter().filter(|&&byte| byte == b'&').count() >= FIELDS {
             return Err(RequestError {

@@ -1,8 +1,7 @@
-//! A place before the handlers where the caller who starts a server may step in.
+//! A hook in front of the handlers, for the code that starts a server.
 //!
-//! A request passes here once its caller is admitted. The [`Context`](super::Context) of a server has an interceptor only
-//! if it was given one. What an interceptor answers is treated as what a handler answers: it gets the same words, headers
-//! and line in the log.
+//! A request passes here once its caller is admitted. The [`Context`](super::Context) of a server has an interceptor only if
+//! it was given one. Its answer is treated like a handler's: it gets the same words, headers and line in the log.
 
 use futures::future::BoxFuture;
 use http::HeaderMap;
@@ -12,7 +11,7 @@ use crate::domain;
 
 /// Decides on a request of an admitted caller before its handler does.
 pub(crate) trait Interceptor: Send + Sync {
-    /// Lets the request pass, at once or later, or says how it ends. `log` is the request's.
+    /// Lets the request pass, at once or later, or returns how it ends. `log` is the request's.
     fn intercept<'a>(
         &'a self,
         headers: &'a HeaderMap,
@@ -20,11 +19,11 @@ pub(crate) trait Interceptor: Send + Sync {
     ) -> BoxFuture<'a, Result<(), Intercepted>>;
 }
 
-/// How a request ends that does not reach its handler.
+/// How a request that does not reach its handler ends.
 #[derive(Debug)]
 pub(crate) enum Intercepted {
-    /// As that of a caller who has just used up everything.
+    /// Like that of a caller that has just used up its limit.
     RateLimited,
-    /// By this error.
+    /// With this error.
     Error(domain::Error),
 }

@@ -1,4 +1,5 @@
-//! The mobile device-session API: the trait that is generated from its document, each operation in the file of its noun.
+//! The mobile device-session API: implements the trait that is generated from its document, with each operation in the file
+//! of its noun.
 
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ impl MobileApi for Service {
         _: &'static Operation,
         rejection: Rejection<Error>,
     ) -> ErrorAnswer<types::ErrorResponse> {
-        // What is told here is about one person: nobody may store that something is missing, either.
+        // These answers are about one person: even that something is missing must not be stored.
         let answer = error::answer(context, rejection).into_mobile(&context.request_id);
         answer.header(CACHE_CONTROL, "no-store")
     }
@@ -68,7 +69,7 @@ impl MobileApi for Service {
         answer: Response<Bytes>,
         latency: Duration,
     ) -> Response<Body> {
-        // No answer of the token endpoint is so large that another has to take its place.
+        // No answer of the token endpoint is so large that it has to be replaced.
         let overloaded = |rejection| Self::error_response(context, operation, rejection);
         answered(context, operation, answer, latency, overloaded)
     }

@@ -1,17 +1,16 @@
 //! The published interface over HTTP: the generated traits, implemented on [`App`](crate::app::App).
 //!
-//! Nothing is decided here and nothing is stored here. What a request passes through, in this order
-//! (docs/decisions.md, B1), and where it is:
+//! Nothing is decided or stored here. The steps of a request, in this order (docs/decisions.md, B1), and where they are:
 //!
-//! 1. whether it has too many headers (431) or is framed in a doubtful way (400), by the runtime; whether it is written
-//!    as a route is (404), and the method (405), by the runtime and the generated registration;
-//! 2. who calls (401), unless the server has enough to do (503, `concurrency_limit`) or the address has guessed too often
-//!    (429), then how often (429): `credential`;
-//! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408,
-//!    400), then what the service has to say (404, 409): the traits in `catalog` and `mobile`, whose
-//!    operations are in `product`, `session` and `share_link`, and `received` for the body;
+//! 1. whether it has too many headers (431) or ambiguous framing (400), by the runtime; whether its path is written as a
+//!    route is (404), and its method (405), by the runtime and the generated registration;
+//! 2. who calls (401), unless the server is too busy (503, `concurrency_limit`) or the address has guessed too often (429),
+//!    then how often (429): `credential`;
+//! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408, 400), then the rules of
+//!    the service (404, 409): the traits in `catalog` and `mobile`, whose operations are in `product`, `session` and
+//!    `share_link`, and `received` for the body;
 //! 4. whatever is not a success (`rejection`) becomes an answer in `error`, and only there;
-//! 5. it is in gzip if that is asked for (`compression`), and pages of other origins may read it (`cors`);
+//! 5. the answer is compressed if that is asked for (`compression`), and pages of other origins may read it (`cors`);
 //! 6. the answer waits to be sent in `unsent`, which bounds what callers leave unread.
 
 mod answered;
@@ -63,10 +62,10 @@ pub use rejection::Error;
 pub(crate) use rest::{BrokenOff, Rest};
 pub(crate) use unpublished::{NoVariables, Variables, get, get_with_query, refuse_others, serve};
 
-/// Everything that the server answers: both published interfaces, their documents, and pages that show them.
+/// Returns every endpoint of the server: both published interfaces, their documents, and pages that show them.
 ///
 /// # Errors
-/// When two endpoints are in each other's way, which a test shows.
+/// When two endpoints conflict, which a test shows.
 pub fn api() -> Result<Api, ApiDescriptionRegisterError> {
     let mut api = Api {
         endpoints: ApiDescription::new(),

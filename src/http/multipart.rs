@@ -1,9 +1,9 @@
-//! What an HTML form with a file sends: `multipart/form-data` (RFC 7578).
+//! Reads what an HTML form with a file sends: `multipart/form-data` (RFC 7578).
 //!
-//! 1. The body is read whole, within [`MAX_BYTES`] and [`DEADLINE`], and counts for whoever sends it while it comes, as every
-//!    body does.
-//! 2. It is taken apart afterwards. The part with a file name is the file; a form here has one at most. Everything else is
-//!    a field, which is text of at most [`FIELD_BYTES`].
+//! 1. The body is read whole, within [`MAX_BYTES`] and [`DEADLINE`], and is charged to its sender while it arrives, as every
+//!    body is.
+//! 2. Then it is split into parts. The part with a file name is the file; a form here has one at most. Everything else is a
+//!    field, which is text of at most [`FIELD_BYTES`].
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use openapi_dropshot_runtime::{Cause, RequestError, Violation, constraint};
 
 use crate::domain::product_csv;
 
-/// The most bytes of a body: those of the largest file, and what is around it.
+/// The most bytes of a body: those of the largest file, and of the form around it.
 pub(super) const MAX_BYTES: usize = product_csv::MAX_BYTES + 64 * 1024;
 
-/// How long after its headers it has to be there: 5 MiB at 700 kbit/s.
+/// How long after its headers a body must have arrived: 5 MiB at 700 kbit/s.
 pub(super) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The most parts of a form.
@@ -28,7 +28,7 @@ const PARTS: usize = 16;
 /// The most bytes of a field.
 const FIELD_BYTES: usize = 4 * 1024;
 
-/// What was in a form.
+/// The contents of a form.
 pub(super) struct Parts {
     /// Names and values.
     pub(super) fields: Vec<(String, String)>,
@@ -36,7 +36,7 @@ pub(super) struct Parts {
     pub(super) file: Bytes,
 }
 
-/// What is between the parts, if the headers say that there are some, as they are and not compressed.
+/// Returns the boundary between the parts, if the headers declare a body in parts, not compressed.
 pub(super) fn boundary(headers: &HeaderMap) -> Option<String> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let value = types.next()?.to_str().ok()?;
@@ -49,7 +49,7 @@ pub(super) fn boundary(headers: &HeaderMap) -> Option<String> {
 /// Step 2.
 ///
 /// # Errors
-/// 400 for what is none, or has more than a form here has.
+/// 400 for a body that is not such a form, or has more than a form here has.
 pub(super) async fn read(bytes: Bytes, boundary: String) -> Result<Parts, RequestError> {
     let whole = stream::once(std::future::ready(Ok::<_, Infallible>(bytes)));
     let mut parts = Multipart::new(whole, boundary);

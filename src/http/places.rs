@@ -1,21 +1,21 @@
-//! Places for bodies of strangers that find no room: the newest takes that of the one that has waited longest.
+//! Places for bodies of strangers that find no room: the newest takes the place of the one that has waited longest.
 //!
-//! Nobody can tell a body that is about to come from one that never will, except by waiting. But most bodies come in the
-//! same packet as their heads, and those that are held back by an attacker do not. So whoever comes is let in, and who has
-//! waited longest goes, with 503, when there is room no more:
+//! Only waiting can tell a body that is about to arrive from one that never will. But most bodies come in the same packet as
+//! their heads, and those that an attacker holds back do not. So every new one is let in, and when there is no more room,
+//! the one that has waited longest goes, with 503:
 //!
-//! 1. A body that is there already is taken, however many come at that moment ([`Place::unless_taken`]).
-//! 2. One that comes a moment later is taken unless so many have come in that moment that they fill all places: with
-//!    the default settings ninety of the largest, so that it takes two thousand requests a second, of two hundred
-//!    addresses, to shut out bodies that come 50 ms behind their heads.
-//! 3. Who was displaced holds its memory until its task runs again, which is before most of those that came later run.
+//! 1. A body that has already arrived is accepted, however many come at that moment ([`Place::unless_taken`]).
+//! 2. One that arrives a moment later is accepted unless enough have come in that moment to fill all places: with the
+//!    default settings ninety of the largest, so it takes two thousand requests a second, from two hundred addresses, to
+//!    shut out bodies that arrive 50 ms after their heads.
+//! 3. A displaced request holds its memory until its task runs again, which is before most of the later ones run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// So many bytes for bodies on the way, for whoever came last.
+/// A number of bytes for bodies on the way, given to the newest.
 #[derive(Clone)]
 pub(super) struct Places(Arc<Shared>);
 
@@ -27,9 +27,9 @@ struct Shared {
 #[derive(Default)]
 struct State {
     held: usize,
-    /// How many places were taken so far.
+    /// How many places have been taken so far.
     taken: u64,
-    /// In the order in which they were taken: the bytes, and what ends when another takes the place.
+    /// In the order in which they were taken: the bytes, and a channel that closes when another takes the place.
     places: BTreeMap<u64, (usize, oneshot::Sender<()>)>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Place {
 }
 
 impl Places {
-    /// So many bytes, of which none are held.
+    /// Returns places of `whole` bytes, none of them held.
     pub(super) fn new(whole: usize) -> Places {
         Places(Arc::new(Shared {
             whole,
@@ -49,12 +49,13 @@ impl Places {
         }))
     }
 
-    /// The bytes that are held, and how many may be.
+    /// Returns the bytes that are held, and how many may be.
     pub(super) fn state(&self) -> (usize, usize) {
         (self.0.state().held, self.0.whole)
     }
 
-    /// A place of so many bytes, taken from those who have waited longest if it must be; `None` when it is more than all.
+    /// Takes a place of `bytes` bytes, from those that have waited longest if necessary; `None` if that is more than all
+    /// have.
     pub(super) fn take(&self, bytes: usize) -> Option<Place> {
         let shared = &self.0;
         if bytes > shared.whole {
@@ -86,10 +87,10 @@ impl Shared {
 }
 
 impl Place {
-    /// What `work` gives; `None` when another takes the place before that is there.
+    /// Returns the result of `work`, or `None` if another takes the place first.
     pub(super) async fn unless_taken<T>(mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
-            // What is there is never refused.
+            // What has arrived is never refused.
             biased;
             done = work => Some(done),
             _ = &mut self.displaced => None,
@@ -100,7 +101,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut state = self.shared.state();
-        // Who was displaced has none.
+        // A displaced place is no longer there.
         if let Some((bytes, _displaces)) = state.places.remove(&self.number) {
             state.held -= bytes;
         }

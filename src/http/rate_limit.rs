@@ -10,7 +10,7 @@ pub(super) const RATE_LIMIT_HEADERS: [HeaderName; 2] = [
     HeaderName::from_static("ratelimit"),
 ];
 
-/// The same with their values.
+/// Returns these headers with their values.
 pub(super) fn rate_limit_headers(verdict: &Verdict) -> [(HeaderName, HeaderValue); 2] {
     // It has no control characters: names of ours, digits and punctuation.
     let value = |text: String| HeaderValue::try_from(text).expect("the text is a value");

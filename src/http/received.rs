@@ -1,10 +1,11 @@
 //! Requests whose bodies are on the way: how much memory they may take, and when they are worked on.
 //!
-//! 1. A request counts for its caller from before its body is read until it is there, with all that it may hold
+//! 1. A request is charged to its caller from before its body is read until it has arrived, with all that it may hold
 //!    ([`Budget`](crate::budget::Budget)).
-//! 2. All client addresses together have a part of that, and whoever has some forty can hold all of it for a few bytes, by
-//!    bodies that do not come. So one that is refused for that [takes the place](super::places) of another that has waited
-//!    longer. A body that comes with its head, as that of an app does, is there before anybody can take its place.
+//! 2. All client addresses together have a part of that, and an attacker with some forty of them can hold all of it for a
+//!    few bytes, by bodies that do not come. So a request that is refused for that [takes the place](super::places) of
+//!    another that has waited longer. A body that comes with its head, as that of an app does, has arrived before another
+//!    can take its place.
 
 use dropshot::RequestInfo;
 use openapi_dropshot_runtime::{Rejection, Request, RequestError, Unchecked, json};
@@ -18,30 +19,31 @@ use crate::admin::Shortage;
 use crate::budget::Charge;
 use crate::domain::holder::Holder;
 
-/// What a request holds for as long as its body is on the way, besides its head and body: the stream or the buffers of its
+/// The bytes that a request holds while its body is on the way, besides its head and body: the stream or the buffers of its
 /// connection, and what waits for it. Measured over HTTP/2: 12 KB in a release build, 20 KB in a debug build, and a part of
 /// what a connection takes.
 const WAITING: usize = 24 * 1024;
 
-/// What a header holds for as long, besides its name and value: dropshot has all of them twice, 104 bytes each, and h2 a
-/// piece of memory for each name and value.
+/// The bytes that a header holds meanwhile, besides its name and value: dropshot has all of them twice, 104 bytes each, and
+/// h2 makes an allocation for each name and value.
 const HEADER: usize = 300;
 
 /// The most bytes of memory that the head of a request takes while its body is on the way, with what waits for that.
 fn price_of_head(request: &RequestInfo) -> usize {
     let headers = request.headers().iter();
     let headers = headers.map(|(name, value)| name.as_str().len() + value.len() + HEADER);
-    // What was asked for stands in the logger of the request once more.
+    // The logger of the request has the path and query once more.
     let uri = request.uri();
     let path_and_query = uri.path().len() + uri.query().map_or(0, str::len);
     WAITING + 2 * path_and_query + headers.sum::<usize>()
 }
 
-/// The request, once its body is there and all of it has passed the document, with a permit to work on it.
+/// Returns the request, once its body has arrived and all of it has been checked against the document, with a permit to work
+/// on it.
 ///
 /// # Errors
-/// [`Error::Overloaded`] when `holder` has too many requests on the way, or there is no permit for it; otherwise what is wrong with
-/// the request.
+/// [`Error::Overloaded`] when `holder` has too many requests on the way, or there is no permit for it; otherwise what is
+/// wrong with the request.
 pub(super) async fn received<R: Request>(
     context: &RequestContext,
     holder: Holder,
@@ -51,10 +53,10 @@ pub(super) async fn received<R: Request>(
     Ok((request, permit))
 }
 
-/// The same, and what `note` makes of the request and of its body as it came.
+/// Returns the same, and what `note` makes of the request and of its body as it came.
 ///
 /// # Errors
-/// As of [`received`].
+/// As for [`received`].
 pub(super) async fn received_noting<R: Request, T>(
     context: &RequestContext,
     holder: Holder,
@@ -67,10 +69,10 @@ pub(super) async fn received_noting<R: Request, T>(
     Ok((request, noted, permit))
 }
 
-/// A form, once its body is there, with a permit to work on it.
+/// Returns a form, once its body has arrived, with a permit to work on it.
 ///
 /// # Errors
-/// As of [`received`].
+/// As for [`received`].
 pub(crate) async fn received_form(
     context: &RequestContext,
     holder: Holder,
@@ -80,7 +82,7 @@ pub(crate) async fn received_form(
     waited_for(context, holder, bytes, form.read()).await
 }
 
-/// What a request is once its body of so many bytes has come.
+/// Waits for a body of `bytes` bytes, and returns what it resolves to, with a permit.
 async fn waited_for<T>(
     context: &RequestContext,
     holder: Holder,
@@ -100,7 +102,7 @@ async fn waited_for<T>(
         Some(OnItsWay::Placed(place)) => {
             place.unless_taken(body).await.ok_or_else(overloaded)??
         }
-        // Counted until it is there.
+        // Charged until it has arrived.
         _charged_or_none => body.await?,
     };
     let permit = shared
@@ -119,7 +121,7 @@ enum OnItsWay {
 }
 
 impl OnItsWay {
-    /// So many bytes for a request of `holder`, if it may have them.
+    /// Reserves `bytes` for a request of `holder`, if it may have them.
     fn begin(shared: &Context, holder: Holder, bytes: usize) -> Option<OnItsWay> {
         if let Some(charge) = shared.bodies.charge(holder, bytes) {
             return Some(OnItsWay::Charged { _charge: charge });

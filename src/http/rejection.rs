@@ -1,4 +1,4 @@
-//! Why a request gets no success.
+//! Why a request does not succeed.
 
 use openapi_dropshot_runtime::Rejection;
 
@@ -7,22 +7,21 @@ use crate::domain;
 use crate::limit::Verdict;
 use crate::log::Caller;
 
-/// What a caller proves itself with.
+/// What a caller authenticates with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credential {
     /// The key of an integration.
     ApiKey,
     /// The token of a signed-in device.
     AccessToken,
-    /// The cookie of a browser in which somebody is signed in.
+    /// The cookie of a browser in which a user is signed in.
     Cookie,
 }
 
-/// Why a caller gets no success, as far as the document does not know it already. Callers are in a box, so that results stay
-/// small.
+/// Why a request does not succeed, except for what its document rules out. Callers are boxed, so that results stay small.
 #[derive(Debug)]
 pub enum Error {
-    /// What the rules of the service say.
+    /// An error of the service itself.
     Domain(domain::Error),
     /// The caller has not proven who it is.
     Unauthenticated {
@@ -31,18 +30,18 @@ pub enum Error {
         /// Whether anything was.
         sent: bool,
     },
-    /// The server has enough to do, or is about to stop.
+    /// The server is too busy, or about to stop.
     Overloaded(Shortage),
     /// The caller has used up its quota.
     RateLimited {
-        /// What the limiter said.
+        /// The limiter's verdict.
         verdict: Verdict,
         /// Who it is, for the log.
         who: Box<Caller>,
     },
     /// The caller leaves too much unread.
     Unread {
-        /// What the limiter said, if there is one.
+        /// The limiter's verdict, if there is one.
         verdict: Option<Verdict>,
         /// Who it is, for the log.
         who: Box<Caller>,
@@ -51,7 +50,7 @@ pub enum Error {
     Intercepted {
         /// What it is answered with.
         error: domain::Error,
-        /// What the limiter said, if there is one.
+        /// The limiter's verdict, if there is one.
         verdict: Option<Verdict>,
         /// Who it is, for the log.
         who: Box<Caller>,
@@ -59,7 +58,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What there is not enough of, if that is why.
+    /// Returns what there is not enough of, if that is why.
     pub(super) fn shortage(&self) -> Option<Shortage> {
         match self {
             Error::Overloaded(shortage) => Some(*shortage),

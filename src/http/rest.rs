@@ -3,10 +3,10 @@
 //!
 //! 1. A handler answers with the beginning, and leaves the [`Rest`] with it: a stream of pieces.
 //! 2. The next piece is made when hyper asks for more than it has. Each piece is an answer of its own to
-//!    [`unsent`](super::unsent): it counts for its caller until it has gone, and, if it is one that is sent in pieces of its
-//!    own, is given up when it stands still. So all but the last should be large.
-//! 3. A piece that cannot be made, or is more than its caller may hold, ends the stream or connection before its end, by
-//!    which a client sees that something is missing; but not over HTTP/1.0, where every answer like this ends that way.
+//!    [`unsent`](super::unsent): it is charged to its caller until it has gone, and, if it is itself sent in pieces, is
+//!    given up when it stalls. So all but the last should be large.
+//! 3. A piece that cannot be made, or is more than its caller may hold, ends the stream or connection early, which shows a
+//!    client that something is missing; but not over HTTP/1.0, where every answer like this ends that way.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,7 @@ use crate::domain::holder::Holder;
 
 type Pieces = BoxStream<'static, Result<Bytes, BrokenOff>>;
 
-/// A piece cannot be made. Why is for the log, and whoever makes the pieces writes it there.
+/// A piece cannot be made. The code that makes the pieces logs why.
 #[derive(Debug, thiserror::Error)]
 #[error("the rest of the answer cannot be made")]
 pub(crate) struct BrokenOff;
@@ -33,14 +33,14 @@ pub(crate) struct BrokenOff;
 pub(crate) struct Rest(Arc<Mutex<Option<Pieces>>>);
 
 impl Rest {
-    /// These pieces.
+    /// Returns the rest that consists of these pieces.
     pub(crate) fn new(
         pieces: impl Stream<Item = Result<Bytes, BrokenOff>> + Send + 'static,
     ) -> Rest {
         Rest(Arc::new(Mutex::new(Some(pieces.boxed()))))
     }
 
-    /// `beginning`, and then these pieces.
+    /// Returns a body of `beginning`, and then these pieces.
     pub(super) fn after(
         self,
         beginning: Body,
@@ -68,10 +68,10 @@ impl Rest {
 #[error("the caller has too many answers that it does not take")]
 struct TooMuchUnread;
 
-/// A body that grows while it is taken.
+/// A body that grows while it is sent.
 struct Growing {
     current: Option<Body>,
-    /// In a lock for its `Sync`, which a body has to be; nobody else has it.
+    /// In a lock because a body has to be `Sync`; nothing else takes it.
     pieces: Mutex<Pieces>,
     unsent: Unsent,
     holder: Holder,

@@ -1,5 +1,5 @@
-//! Sessions of devices: as the document of the mobile API has them, and their end by a token (RFC 7009), which is in no
-//! document.
+//! Sessions of devices: the operations that the document of the mobile API has, and revocation by a token (RFC 7009), which
+//! is in no document.
 
 use bytes::Bytes;
 use dropshot::ApiDescriptionRegisterError;
@@ -42,7 +42,7 @@ pub(super) async fn exchange_token(
 /// Where an app signs its user out.
 const REVOKE: &str = "/api/auth/mobile/revoke";
 
-/// Adds what is in no document.
+/// Adds the endpoint that is in no document.
 ///
 /// # Errors
 /// When another endpoint has its path.
@@ -108,7 +108,7 @@ fn device(
     }
 }
 
-/// The device from which a request comes that names none.
+/// Returns the device of a request that names none.
 fn asking(context: &RequestContext) -> Device {
     let Visitor {
         address,

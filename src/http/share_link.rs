@@ -13,8 +13,8 @@ use crate::domain::session::SignedIn;
 use crate::domain::share_link::{Audience, ShareLink, ShareLinkStatus};
 use crate::generated::mobile::*;
 
-/// The links of a file or folder. The team comes first, then whether the caller is a member of it, and only then the rest of the
-/// request (docs/decisions.md, B3).
+/// The links of a file or folder. The team comes first, then whether the caller is a member of it, and only then the rest of
+/// the request (docs/decisions.md, B3).
 pub(super) async fn list_links(
     context: &RequestContext,
     caller: SignedIn,
@@ -24,7 +24,8 @@ pub(super) async fn list_links(
     let permit = context.context().concurrency.acquire(caller.user_id.into());
     let _permit = permit.map_err(Rejection::Error)?;
     let team_id: TeamId = request.headers()?.x_team_id.0.into();
-    // Also asked for with the links, since it may end meanwhile: here only who is told what is wrong with the rest.
+    // Checked again with the links, since it may end meanwhile: here it only decides who is told what is wrong with the
+    // rest.
     app.membership(team_id, caller.user_id).await?;
     let request = request.check().await?;
     context.context().list_turn(team_id.into()).await?;

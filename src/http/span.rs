@@ -8,7 +8,7 @@ use super::context::RequestContext;
 use crate::log;
 use crate::trace::{self, Place, Span, Traces};
 
-/// Where a request stands, if anybody is told what it took.
+/// Returns where a request stands, if traces are reported.
 pub(super) fn place(context: &RequestContext) -> Option<(Arc<Traces>, Place)> {
     context.context().traces.as_ref()?;
     trace::current().or_else(|| locate(context))
@@ -20,12 +20,12 @@ fn locate(context: &RequestContext) -> Option<(Arc<Traces>, Place)> {
     Some((Arc::clone(traces), place))
 }
 
-/// Does all the work for a request at its place.
+/// Runs all the work for a request at its place.
 pub(super) async fn within<W: Future>(context: &RequestContext, work: W) -> W::Output {
     trace::within(locate(context), work).await
 }
 
-/// The span of a request that has this line in the log.
+/// Returns the span of a request that has this line in the log.
 pub(super) fn of(context: &RequestContext, line: &log::Request<'_>) -> Span {
     let version = match context.request.version() {
         Version::HTTP_2 => "2",

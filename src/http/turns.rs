@@ -1,15 +1,15 @@
-//! Whose list is made next.
+//! Decides whose list is made next, so that one team's lists do not hold up everyone else.
 //!
-//! A page of long products takes a hundred times the processor that one product takes, most of it to compress it. Limits count
-//! requests, and a team has as many of these as all its keys: it can ask for more pages than there are cores for. tokio runs
-//! what is ready in the order in which it came, so everybody else would stand behind as many pages as that team has asked for
-//! at once. So:
+//! A page of long products takes a hundred times the CPU time that one product takes, most of it to compress it. Limits
+//! count requests, and a team has as many of these as all its keys: it can ask for more pages than there are cores. tokio
+//! runs tasks in the order in which they became ready, so all others would wait behind as many pages as that team has asked
+//! for at once. So:
 //!
-//! 1. A team has [a few](Turns::on) lists made at once, and its next ones wait for these. What waits is not ready, and nobody
-//!    stands behind it. Some may wait ([`LINE`]); more are told to try again, since each has a permit meanwhile.
-//! 2. Whoever has a turn lets all others who are ready go first. (What is made without a pause would be over before the next
-//!    could wait for it.)
-//! 3. It is kept until the answer is compressed ([`until_answered`]).
+//! 1. A team makes [a few](Turns::on) lists at once, and its next ones wait for these. A task that waits is not ready, so
+//!    none stands behind it. Some may wait ([`LINE`]); the rest are told to try again, since each has a permit meanwhile.
+//! 2. A request that gets a turn first lets all others that are ready run. (A list made without a pause would be done before
+//!    the next could wait for it.)
+//! 3. A turn is kept until the answer is compressed ([`until_answered`]).
 
 use std::cell::Cell;
 use std::thread::available_parallelism;
@@ -22,7 +22,8 @@ use crate::domain::holder::Holder;
 use crate::lines::{Lines, Turn};
 use crate::settings::Database;
 
-/// So many lists of a team may wait. They are made within a fifth of a second, and a key may ask for two hundred at once.
+/// How many list requests of one team may wait. They are made within a fifth of a second, and a key may ask for two hundred
+/// at once.
 const LINE: usize = 256;
 
 tokio::task_local! {
@@ -30,18 +31,18 @@ tokio::task_local! {
     static TURN: Cell<Option<Turn>>;
 }
 
-/// Does all the work for a request, and keeps a turn that it takes until then (step 3).
+/// Runs all the work for a request, and keeps a turn that it takes until the end (step 3).
 pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Output> {
     TURN.scope(Cell::new(None), work)
 }
 
-/// Who has lists made, and how many of one may be.
+/// The turns of all holders, and how many each may have at once.
 #[derive(Debug)]
 pub(super) struct Turns(Lines<Holder>);
 
 impl Turns {
-    /// On SQLite, which is read by the core that makes the list, one for each core but one, which is left to all others. On
-    /// PostgreSQL two for each, which are mostly waited for.
+    /// On SQLite, which is read by the core that makes the list, returns one turn for each core except one, which is left to
+    /// all others. On PostgreSQL two for each, since these mostly wait.
     pub(super) fn on(database: &Database) -> Turns {
         let cores = available_parallelism().map_or(1, usize::from);
         let at_once = match database {
@@ -54,7 +55,7 @@ impl Turns {
     /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered).
     ///
     /// # Errors
-    /// [`Error::Overloaded`] when too many wait for one.
+    /// [`Error::Overloaded`] when too many requests wait for one.
     pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
         let turn = self.0.turn(holder).await;
         let turn = turn.ok_or(Error::Overloaded(Shortage::Turns))?;
@@ -83,7 +84,7 @@ mod tests {
         Holder::Team(Uuid::from_u128(number))
     }
 
-    /// A request that has a turn until somebody says that it is answered.
+    /// A request that has a turn until it is told that it is answered.
     fn request(
         turns: &Arc<Turns>,
         holder: Holder,

@@ -1,4 +1,4 @@
-//! What the server answers besides the published operations: to anybody, and in no document.
+//! Registers and serves endpoints besides the published operations: open to any client, and in no document.
 //!
 //! HEAD is answered like GET, without the body. Every other method is 405, in dropshot's words and with one `Allow`.
 
@@ -29,7 +29,7 @@ use super::turns::until_answered;
 use crate::admin::FILE;
 use crate::domain;
 
-/// Adds `GET path`, which answers what `answer` makes of the request, and `HEAD path`.
+/// Adds `GET path`, which returns what `answer` makes of the request, and `HEAD path`.
 ///
 /// # Errors
 /// When another endpoint has this path.
@@ -57,8 +57,8 @@ pub(crate) fn get(
     refuse_others::<NoVariables>(api, path, "GET, HEAD")
 }
 
-/// Adds `GET path`, which answers what `answer` makes of its query, or 400 where that is not a `Q`. There is no HEAD: what
-/// the GET has made would be made and then not told.
+/// Adds `GET path`, which returns what `answer` makes of its query, or 400 if that is not a `Q`. There is no HEAD: it would
+/// do the work of the GET and then discard the result.
 ///
 /// # Errors
 /// When another endpoint has this path.
@@ -114,8 +114,8 @@ where
     refuse_others::<NoVariables>(api, path, "POST")
 }
 
-/// Serves a request to `path` by the steps of a published operation; `name` is its name in metrics. `handle` answers
-/// whom `admit` has admitted, and `fail` makes an answer of what is no success.
+/// Serves a request to `path` by the steps of a published operation; `name` is its name in metrics. `handle` answers the
+/// caller that `admit` has admitted, and `fail` turns a rejection into an answer.
 ///
 /// # Errors
 /// When the path is not written as it is here.
@@ -151,7 +151,7 @@ where
     Ok(sent(context, (path, name), answer, start.elapsed(), fail))
 }
 
-/// Refuses all methods of a path but those that `allow` lists.
+/// Refuses all methods of a path except those that `allow` lists.
 ///
 /// # Errors
 /// When another endpoint has this path.
@@ -185,7 +185,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Variables for T {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NoVariables {}
 
-/// Adds one method of a path, which is taken only as it is written here.
+/// Adds one method of a path, which matches only as it is written here.
 fn register<P: Variables>(
     api: &mut Api,
     path: &'static str,

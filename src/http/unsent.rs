@@ -1,26 +1,26 @@
-//! Answers that their peers have not taken yet, and the memory that they hold.
+//! Bounds the memory of answers that their peers have not taken yet.
 //!
-//! hyper asks for an answer's bytes as fast as it can put them somewhere, and a peer may leave them there for as long as
-//! it likes: behind a window of zero in HTTP/2, or in a socket that is never read. So the bytes are counted, as long as
-//! they are anywhere in the process, for the caller who asked for them ([`Budget`]):
+//! hyper asks for an answer's bytes as fast as it can put them somewhere, and a peer may leave them there for as long as it
+//! likes: behind a zero window in HTTP/2, or in a socket that is never read. So as long as the bytes are anywhere in the
+//! process, they are charged to the caller that asked for them ([`Budget`]):
 //!
-//! 1. The bytes that hyper gets own their [`Charge`]. It ends when hyper lets go of them, which is when they are in the
-//!    socket, or when the stream or connection is gone.
+//! 1. The bytes that hyper gets own their [`Charge`]. It ends when hyper drops them, which is when they are in the socket,
+//!    or when the stream or connection is gone.
 //! 2. An answer of at most [`WHOLE`] bytes goes to hyper in one piece.
-//! 3. Of a larger one hyper gets pieces, each a copy of its own, and no more than [`WINDOW`] bytes before it has let go of
-//!    others. The rest can be taken back. The last piece waits until all others have gone, so that an answer that
-//!    stands still is never one that hyper believes to be done with.
-//! 4. When no piece of it has gone for [`STALL_LIMIT`], the rest is given up: its memory is freed, and the stream or, in HTTP/1,
-//!    the connection ends when hyper asks for more. It does not ask for a stream with a window of zero, nor for an
-//!    answer that it has whole: those keep what hyper has, and count for it, until their peer ends the connection or a
+//! 3. Of a larger one hyper gets pieces, each a copy of its own, and has at most [`WINDOW`] bytes at a time. The rest can be
+//!    taken back. The last piece waits until all others have gone, so that hyper never believes a stalled answer to be
+//!    complete.
+//! 4. When no piece of it has gone for [`STALL_LIMIT`], the rest is given up: its memory is freed, and the stream or, in
+//!    HTTP/1, the connection ends when hyper asks for more. It does not ask for a stream with a zero window, nor for an
+//!    answer that it has whole: what hyper has of those stays, and stays charged, until their peer ends the connection or a
 //!    proxy in front does.
-//! 5. An answer that is more than its caller may hold is not sent; another takes its place, which says so (503). One of
-//!    at most [`PIECE`] bytes always is, since refusing would take as much, and so is one that tells of a change: it
-//!    has been made. Who holds too much already is refused before anything is done ([`super::credential`]).
+//! 5. An answer that is more than its caller may hold is not sent; a 503 takes its place. One of at most [`PIECE`] bytes
+//!    always is sent, since refusing would take as much, and so is one that reports a change: it has been made. A caller
+//!    that holds too much already is refused before anything is done ([`super::credential`]).
 //!
-//! Not counted are bytes that all answers share, such as those of `/docs`; and what hyper copies: over TLS it puts up to
-//! 400 KiB of a connection of HTTP/1 into a buffer of its own, since dropshot's TLS streams do not take several
-//! buffers at once. Nothing here sees that, or ends it; a proxy in front has to.
+//! Not counted are bytes that all answers share, such as those of `/docs`; and what hyper copies: over TLS it puts up to 400
+//! KiB of an HTTP/1 connection into a buffer of its own, since dropshot's TLS streams do not support vectored writes.
+//! Nothing here sees that, or ends it; a proxy in front has to.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,7 +57,7 @@ pub(super) struct Unsent {
 }
 
 impl Unsent {
-    /// None yet, and at most so many bytes in all.
+    /// Returns an empty one, which may hold at most `bytes` bytes in total.
     pub(super) fn new(bytes: usize, traffic: Arc<Traffic>) -> Unsent {
         Unsent {
             budget: Budget::new(bytes),
@@ -65,19 +65,19 @@ impl Unsent {
         }
     }
 
-    /// The bytes that have not been taken, and how many may be left.
+    /// Returns the bytes that have not been taken, and how many may be left.
     pub(super) fn state(&self) -> (usize, usize) {
         self.budget.state()
     }
 
-    /// Whether `holder` may be answered anything that is not small.
+    /// Returns whether `holder` may get an answer that is not small.
     pub(super) fn has_room(&self, holder: Holder) -> bool {
         self.budget.has_room(holder)
     }
 
-    /// A body of these bytes; `None` when `holder` may not have that many more.
+    /// Returns a body of these bytes, or `None` if `holder` may not have that many more.
     ///
-    /// `under_way` is whether the server waits for its request before it stops, and then for the answer, too.
+    /// `under_way` says whether the server waits for the request before it stops, and then for the answer, too.
     pub(super) fn body(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Option<Body> {
         if bytes.len() <= PIECE {
             return Some(self.body_anyway(holder, bytes, under_way));
@@ -86,7 +86,7 @@ impl Unsent {
         Some(self.sent(Some((holder, charge)), bytes, under_way))
     }
 
-    /// The same, whether or not `holder` may have that many more.
+    /// Does the same, whether or not `holder` may have that many more.
     pub(super) fn body_anyway(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Body {
         if bytes.is_empty() {
             return Body::empty();
@@ -95,7 +95,7 @@ impl Unsent {
         self.sent(Some((holder, charge)), bytes, under_way)
     }
 
-    /// A body of bytes that all answers share, and that hence cost nothing to hold.
+    /// Returns a body of bytes that all answers share, which therefore cost nothing to hold.
     pub(super) fn shared_body(&self, bytes: Bytes) -> Body {
         self.sent(None, bytes, false)
     }
@@ -130,12 +130,12 @@ impl Unsent {
     }
 }
 
-/// Bytes that hyper has, and what they count for.
+/// Bytes that hyper has, and their charge.
 struct Piece {
     bytes: Bytes,
     _charge: Option<Charge>,
     _under_way: Option<traffic::Piece>,
-    /// What it is a piece of.
+    /// The answer that it is a piece of.
     answer: Option<Arc<UnsentAnswer>>,
 }
 
@@ -155,27 +155,27 @@ impl Drop for Piece {
 
 /// An answer that is sent in pieces.
 struct UnsentAnswer {
-    /// Who pays for the pieces; `None` where the bytes are shared by all answers.
+    /// The holder charged for the pieces; `None` if all answers share the bytes.
     holder: Option<Holder>,
     budget: Arc<Budget>,
-    /// What counts its pieces, unless it began too late for that.
+    /// Counts its pieces, unless it started too late for that.
     traffic: Option<Arc<Traffic>>,
     state: Mutex<State>,
 }
 
 struct State {
-    /// What hyper has not got yet.
+    /// What hyper does not have yet.
     rest: Bytes,
-    /// For all of the answer, until hyper has got all of it.
+    /// For all of the answer, until hyper has all of it.
     charge: Option<Charge>,
-    /// Who looks whether it stands still.
+    /// The task that checks whether it has stalled.
     watch: Option<AbortHandle>,
     given_up: bool,
     /// How many bytes hyper has.
     with_hyper: usize,
-    /// When hyper last let go of some.
+    /// When hyper last dropped some.
     moved_at: Instant,
-    /// Whom to wake when there is something to say again.
+    /// Woken when hyper can get more, or the answer is given up.
     waker: Option<Waker>,
 }
 
@@ -196,7 +196,7 @@ impl UnsentAnswer {
         }
     }
 
-    /// Step 4. Answers when to look again; `None` when it has been given up.
+    /// Step 4. Returns when to check again; `None` if it has been given up.
     fn give_up_if_stuck(&self) -> Option<Instant> {
         let mut state = self.state();
         let end = state.moved_at + STALL_LIMIT;
@@ -215,7 +215,7 @@ impl UnsentAnswer {
     }
 }
 
-/// Who has looked after it need not do so any more.
+/// Ends the task that watches it.
 impl Drop for UnsentAnswer {
     fn drop(&mut self) {
         if let Some(watch) = self.state().watch.take() {
@@ -224,7 +224,7 @@ impl Drop for UnsentAnswer {
     }
 }
 
-/// Gives an answer up when its time has come, unless it is gone before.
+/// Gives an answer up once it stalls, unless it is gone before.
 async fn watch(answer: std::sync::Weak<UnsentAnswer>) {
     let mut next = Instant::now() + STALL_LIMIT;
     loop {
@@ -269,7 +269,7 @@ impl http_body::Body for Pieces {
             true => state.with_hyper == 0,
             false => state.with_hyper + length <= WINDOW,
         };
-        // From the first piece on: over a window of zero hyper does not ask for the next one.
+        // From the first piece on: with a zero window, hyper does not ask for the next one.
         if state.watch.is_none()
             // Outside of a runtime there is no connection either.
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
@@ -331,7 +331,7 @@ mod tests {
         (0..length).map(|it| it as u8).collect()
     }
 
-    /// What comes of a body without waiting: all that a peer gets who lets go of nothing.
+    /// Returns what comes of a body without waiting: all that a peer gets that lets go of nothing.
     fn taken(body: &mut Body) -> Vec<Bytes> {
         let mut pieces = Vec::new();
         while let Some(Some(Ok(frame))) = body.frame().now_or_never() {
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(pieces.iter().map(Bytes::len).sum::<usize>(), WINDOW);
         assert_eq!(unsent.budget.held(), MIB + WINDOW);
 
-        // hyper is woken, asks again, and is told.
+        // hyper is woken, asks again, and gets the error.
         let told = body.frame().await;
         assert!(told.is_some_and(|it| it.is_err()));
         assert_eq!(unsent.budget.held(), WINDOW);
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(unsent.budget.held(), 0);
     }
 
-    /// As hyper does where a stream has a window of zero.
+    /// As hyper does for a stream with a zero window.
     #[tokio::test(start_paused = true)]
     async fn what_nobody_asks_for_any_more_is_freed_too() {
         let unsent = unsent();

@@ -1,11 +1,12 @@
-//! A connection to the mail server whose answers have a bound.
+//! A connection to the mail server that bounds its answers.
 //!
-//! lettre reads a line, however long it is, and reads an answer from its beginning again with each line that comes. Whoever
-//! answers in the mail server's place, which takes no more than a network without TLS, could fill the memory by one line.
+//! lettre reads a line, however long it is, and reads an answer from its beginning again with each line that comes. An
+//! attacker who answers in the mail server's place, which takes no more than a network without TLS, could fill the memory
+//! with one line.
 //!
-//! Nor does it forget what came in clear behind an answer. Behind that to STARTTLS it would count as said under TLS, and
-//! behind one before as the answer to STARTTLS, with more behind it. So until TLS begins, nothing may come behind the last
-//! line of an answer before the next command is said; what comes later than that is no TLS, and ends the handshake.
+//! Nor does it discard what came in clear after an answer. After the answer to STARTTLS, that would count as sent under TLS,
+//! and after an earlier one as the answer to STARTTLS, with more after it. So until TLS starts, nothing may come after the
+//! last line of an answer before the next command is sent; what comes later than that is not TLS, and ends the handshake.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,14 +18,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// What may come between two things that we say, in bytes: an answer, which has lines of 512 (RFC 5321, 4.5.3.1.5), or the
-/// certificates of STARTTLS.
+/// The most bytes that may come between two things that we send: an answer, which has lines of 512 (RFC 5321, 4.5.3.1.5), or
+/// the certificates of STARTTLS.
 const ANSWER: usize = 16 * 1024;
 
-/// Lines of that. An answer has some twenty; of what is encrypted, every 256th byte looks like the end of one.
+/// The most lines of that. An answer has some twenty; in encrypted data, every 256th byte looks like the end of one.
 const LINES: usize = 128;
 
-/// A stream that is broken once more than [`ANSWER`], or than [`LINES`], has come before something is written.
+/// A stream that fails once more than [`ANSWER`] bytes, or more than [`LINES`] lines, have come since the last write.
 #[derive(Debug)]
 pub(super) struct Bounded<S> {
     stream: S,
@@ -33,14 +34,14 @@ pub(super) struct Bounded<S> {
     answer: Answer,
 }
 
-/// How much has come of an answer that is said in clear (RFC 5321, 4.2).
+/// How much has come of an answer in clear (RFC 5321, 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
-    /// So many bytes of a line.
+    /// This many bytes of a line.
     Line(usize),
-    /// A line, but for its end, behind which there are more.
+    /// A line without its end, which more lines follow.
     More,
-    /// The last line, but for its end.
+    /// The last line without its end.
     Last,
     /// All of it.
     Whole,
@@ -49,14 +50,14 @@ enum Answer {
 }
 
 impl Answer {
-    /// What it is when this byte has come; `None` where none may come.
+    /// Returns what it is after this byte; `None` if none may come.
     fn and(self, byte: u8) -> Option<Answer> {
         match (self, byte) {
             (Answer::Encrypted, _) => Some(Answer::Encrypted),
             (Answer::Whole, _) => None,
             (Answer::Last, b'\n') => Some(Answer::Whole),
             (_, b'\n') => Some(Answer::Line(0)),
-            // Behind the code.
+            // After the code.
             (Answer::Line(3), b'-') => Some(Answer::More),
             (Answer::Line(3), _) => Some(Answer::Last),
             (Answer::Line(length), _) => Some(Answer::Line(length + 1)),
@@ -110,7 +111,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Bounded<S> {
     ) -> Poll<io::Result<usize>> {
         (self.came, self.lines) = (0, 0);
         self.answer = match bytes.first() {
-            // The record of a handshake (RFC 8446, 5.1); no command begins so.
+            // The record of a handshake (RFC 8446, 5.1); no command starts like this.
             Some(0x16) => Answer::Encrypted,
             _ if self.answer == Answer::Encrypted => Answer::Encrypted,
             _ => Answer::Line(0),

@@ -1,4 +1,5 @@
-//! A letter as SMTP takes it (RFC 5322): headers that lettre writes, so that no text becomes one, and plain text in UTF-8.
+//! Turns a letter into a message as SMTP takes it (RFC 5322): headers that lettre writes, so that no text becomes one, and
+//! plain text in UTF-8.
 
 use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0};
 use lettre::message::{Mailbox, Message};
@@ -6,10 +7,10 @@ use uuid::Uuid;
 
 use crate::domain::letter::Letter;
 
-/// Nobody's automatic answer is wanted (RFC 3834, section 5).
+/// Asks for no automatic answers (RFC 3834, section 5).
 const AUTO_SUBMITTED: HeaderName = HeaderName::new_from_ascii_str("Auto-Submitted");
 
-/// The message. `host` is what its id ends with.
+/// Returns the message. `host` is what its id ends with.
 ///
 /// # Errors
 /// When the address is one that no mail can be sent to.
@@ -41,7 +42,7 @@ mod tests {
     use crate::domain::member::Role;
     use crate::domain::secret::Secret;
 
-    /// The headers of an invitation from somebody with this name to a team with this name, as they are sent.
+    /// The headers of an invitation from a person with this name to a team with this name, as they are sent.
     fn headers(name: &str) -> Vec<String> {
         let from = Letters {
             origin: "https://a.example",

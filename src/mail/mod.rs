@@ -1,21 +1,24 @@
-//! Mail: letters ([`crate::domain::letter`]) are handed to a mail server by SMTP.
+//! Mail: letters ([`crate::domain::letter`]) are handed to a mail server over SMTP.
 //!
-//! 1. Nobody waits for a mail server. Whoever is about to promise a letter takes a [`Place`] first, of which there are so many;
-//!    where none is free, the request is refused (503) before anything has changed. A letter has its place until it was tried
-//!    once, so what strangers ask for takes bounded memory.
-//! 2. A few letters at a time are on their way, by a connection each, and of those for the same team or user one: a mail server
-//!    may take its time for the addresses that somebody has chosen. One that hangs is given up after half a minute.
-//! 3. A letter that is not taken is tried again, after longer and longer pauses, for half an hour: most servers that refuse for
-//!    now mean a few minutes, and most of what a letter says is good for an hour. What is refused for good (5xx) is not. Letters
-//!    that wait for that have places of their own, and are tried two at a time: somebody may have many sent to addresses whose
-//!    server takes none, which is to keep no other letter back. Where there is no such place, the letter is given up.
-//! 4. When the server stops, what waits is tried once more at once, for ten seconds in all. What is left is counted as failed.
+//! 1. No request waits for a mail server. One that is about to promise a letter takes a [`Place`] first, of which there is a
+//!    fixed number; if none is free, it is refused (503) before anything has changed. A letter has its place until it has
+//!    been tried once, so what strangers ask for takes bounded memory.
+//! 2. A few letters at a time are on their way, on a connection each, and of those for the same team or user one: a mail
+//!    server may take its time for the addresses that one of them has chosen. One that hangs is given up after half a
+//!    minute.
+//! 3. A letter that is not accepted is tried again, after longer and longer pauses, for half an hour: most servers that
+//!    refuse for now mean a few minutes, and most of what a letter says is valid for an hour. One refused for good (5xx) is
+//!    not. Letters that wait for another try have places of their own, and are tried two at a time: a caller may have many
+//!    sent to addresses whose server accepts none, which must hold up no other letter. If there is no such place, the letter
+//!    is given up.
+//! 4. When the server stops, what waits is tried once more at once, for ten seconds in total. What is left is counted as
+//!    failed.
 //! 5. The log says what became of each letter: why it was written, the server's code, and never an address, a link or what a
 //!    mail server says, which may repeat both.
 //!
 //! Letters are kept in memory alone, and not in the database. They have the secrets of links, of which the database has the
-//! SHA-256 (docs/decisions.md, P34), and what a crash loses can be asked for again: whoever waits for a letter notices that it
-//! does not come. So each replica sends its own, and none has to find out what others have sent.
+//! SHA-256 (docs/decisions.md, P34), and what a crash loses can be asked for again: a person who waits for a letter notices
+//! that it does not come. So each replica sends its own, and none has to find out what others have sent.
 
 mod bounded;
 mod message;
@@ -40,22 +43,22 @@ use crate::settings::{MailSettings, Origin};
 use crate::weak_map::WeakMap;
 use transport::{Failed, Transport};
 
-/// So many letters are promised at once, and so many wait to be tried again: a few megabytes.
+/// How many letters may be promised at once, and how many may wait to be tried again: a few megabytes.
 const PLACES: u32 = 1_000;
 
-/// So many are on their way.
+/// How many are on their way at once.
 const LINES: usize = 4;
 
 /// How long things take at most; tests have less time.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// For how long a letter is on its way.
+    /// How long a letter is on its way.
     attempt: Duration,
-    /// For how long a letter is tried.
+    /// How long a letter is tried.
     patience: Duration,
     /// The first pause, and the longest; each is twice as long as the one before.
     pauses: (Duration, Duration),
-    /// For how long letters are still tried when the server stops.
+    /// How long letters are still tried when the server stops.
     last_chance: Duration,
 }
 
@@ -69,7 +72,7 @@ const TIMES: Times = Times {
 /// What became of letters.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// The mail server has taken them.
+    /// The mail server has accepted them.
     pub sent: Counter,
     /// They were given up.
     pub failed: Counter,
@@ -86,12 +89,12 @@ struct Inner {
     from: Mailbox,
     host: String,
     places: Arc<Semaphore>,
-    /// Of those who are tried again.
+    /// Places of letters that are tried again.
     again: Arc<Semaphore>,
     lines: Semaphore,
-    /// Of those who are tried again, beside the others.
+    /// For letters that are tried again, besides the others.
     lines_of_again: Semaphore,
-    /// Of those for the same holder.
+    /// For letters of the same holder.
     by: WeakMap<Holder, Semaphore>,
     times: Times,
     /// Whether the server stops.
@@ -108,7 +111,7 @@ pub struct Place {
 }
 
 impl Outbox {
-    /// The outbox of a server whose pages are at `origin`. The mail server need not answer yet.
+    /// Returns the outbox of a server whose pages are at `origin`. The mail server need not answer yet.
     ///
     /// # Errors
     /// When the system's certificates cannot be read, as a text for the person who starts the program.
@@ -145,7 +148,7 @@ impl Outbox {
         })))
     }
 
-    /// Room for a letter: step 1.
+    /// Reserves room for a letter: step 1.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when there is none.
@@ -162,7 +165,7 @@ impl Outbox {
         let inner = &self.0;
         inner.stopping.send_replace(true);
         let all = async {
-            // Those who are tried again were promised before.
+            // Letters that are tried again were promised before.
             _ = inner.places.acquire_many(PLACES).await;
             _ = inner.again.acquire_many(PLACES).await;
         };
@@ -172,15 +175,15 @@ impl Outbox {
             inner.counts.failed.inc_by(left);
             error!(inner.log, "stopped with mail unsent"; "letters" => left);
         }
-        // Nobody is promised anything any more.
+        // No more letters can be promised.
         inner.places.close();
     }
 }
 
-/// How long a mail server may take to let us in when it is only asked.
+/// How long a mail server may take to let us in for a check.
 const CHECKED_FOR: Duration = Duration::from_secs(10);
 
-/// Whether the mail server lets us in: connection, TLS, user and password. Nothing is sent.
+/// Checks that the mail server lets us in: connection, TLS, user and password. Nothing is sent.
 ///
 /// # Errors
 /// Why not, as a text without addresses and passwords.
@@ -223,7 +226,7 @@ impl Place {
         }
     }
 
-    /// Says that there will be no letter, though one was promised.
+    /// Records that there will be no letter, though one was promised.
     pub fn fail(self, occasion: Occasion, why: impl Display) {
         self.outbox.0.given_up(occasion, why);
     }
@@ -266,7 +269,7 @@ impl Inner {
         }
     }
 
-    /// Step 3: until it is sent, refused for good, or its time is over. Says how many attempts there were.
+    /// Step 3: tries until it is sent, refused for good, or its time is over. Returns how many attempts there were.
     async fn try_again(
         &self,
         message: &Message,
@@ -278,7 +281,7 @@ impl Inner {
         loop {
             tokio::select! {
                 () = sleep(pause) => {}
-                // The sender is there for as long as `self` is.
+                // The sender lives as long as `self`.
                 _ = stopping.wait_for(|it| *it) => {}
             }
             attempts += 1;

@@ -12,7 +12,7 @@ use crate::settings::{MailFrom, SmtpUrl};
 
 const LINK: &str = "https://a.example/reset/secret";
 
-/// Short, but for what is to be cut off.
+/// Short, except for what is to be cut off.
 const SHORT: Times = Times {
     attempt: Duration::from_secs(20),
     patience: Duration::from_secs(20),
@@ -73,7 +73,7 @@ impl Tried {
         }
     }
 
-    /// Sends a letter for somebody else each time.
+    /// Sends a letter for another user each time.
     fn send(&self, to: &str) {
         self.send_for(Holder::User(Uuid::new_v4()), to);
     }
@@ -96,7 +96,7 @@ impl Tried {
         (sent.get(), failed.get(), waiting.get())
     }
 
-    /// Waits until none waits.
+    /// Waits until no letter waits.
     async fn settled(&self) {
         // A letter is in one of them, and goes from the first to the second.
         for places in [&self.outbox.0.places, &self.outbox.0.again] {
@@ -175,7 +175,7 @@ async fn a_server_that_hangs_is_given_up() {
     assert_eq!(tried.counted(), (0, 2 * LINES as u64, 0));
 }
 
-/// Nobody is to fill our memory by an answer, nor to take a core by reading it.
+/// An answer must not fill our memory, nor keep a core busy reading it.
 #[tokio::test]
 async fn a_server_whose_answer_does_not_end_is_given_up() {
     for manner in [Manner::Babbles, Manner::Boasts] {
@@ -221,7 +221,7 @@ async fn so_many_letters_are_promised_and_no_more() {
     assert_eq!(tried.server.attempts(), LINES);
 }
 
-/// Somebody may have letters sent to addresses whose server takes none.
+/// A caller may have letters sent to addresses whose server accepts none.
 #[tokio::test]
 async fn letters_that_are_tried_again_keep_no_other_back() {
     let tried = Tried::new(Manner::RefusesForNow, PATIENT);
@@ -233,7 +233,7 @@ async fn letters_that_are_tried_again_keep_no_other_back() {
     }
     drop(tried.outbox.0.places.acquire_many(PLACES).await.unwrap());
     assert_eq!(tried.counted(), (0, 0, 3));
-    // Where no more may wait for that, one is given up.
+    // If no more may wait for that, one is given up.
     let free = tried.outbox.0.again.available_permits() as u32;
     let taken = tried.outbox.0.again.acquire_many(free).await.unwrap();
     tried.send("eve@b.example");

@@ -1,4 +1,4 @@
-//! How the mail server is spoken to: a connection for each letter.
+//! Talks to the mail server: a connection for each letter.
 
 use std::error::Error as _;
 use std::io;
@@ -22,14 +22,14 @@ use tokio_rustls::TlsConnector;
 use super::bounded::Bounded;
 use crate::settings::{Security, SmtpUrl};
 
-/// How long the answer to our leaving is waited for.
+/// How long the answer to our QUIT is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What to do after an attempt that has failed.
 pub(super) enum Failed {
-    /// To try again.
+    /// Try again.
     ForNow(String),
-    /// Nothing.
+    /// Give up.
     ForGood(String),
 }
 
@@ -63,7 +63,7 @@ enum Encryption {
 }
 
 impl Transport {
-    /// We call ourselves by `host`.
+    /// Returns a transport that calls itself `host`.
     ///
     /// # Errors
     /// When TLS cannot be used, such as without certificates of the system.
@@ -104,18 +104,19 @@ impl Transport {
     /// Sends a letter.
     ///
     /// # Errors
-    /// Why it was not taken.
+    /// Why it was not accepted.
     pub(super) async fn send(&self, message: &Message) -> Result<(), Failed> {
         let mut connection = self.connect().await?;
         connection
             .send(message.envelope(), &message.formatted())
             .await?;
-        // It is taken, whatever the server says to our leaving, if anything: otherwise it would be sent once more.
+        // The letter is accepted, whatever the server answers to our QUIT, if anything: otherwise it would be sent once
+        // more.
         leave(connection).await;
         Ok(())
     }
 
-    /// Whether the server lets us in, and answers then.
+    /// Connects, and returns whether the server then answers.
     ///
     /// # Errors
     /// Why not.
@@ -152,11 +153,11 @@ async fn leave(mut connection: AsyncSmtpConnection) {
     _ = timeout(FAREWELL, connection.quit()).await;
 }
 
-/// TLS by the system's certificates, as lettre has it for STARTTLS.
+/// TLS with the system's certificates, as lettre has it for STARTTLS.
 fn connector() -> Result<TlsConnector, rustls::Error> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(load_native_certs().certs);
-    // The provider is named, so that a second one elsewhere in the build leaves no choice to be made.
+    // The provider is named, so that a second one elsewhere in the build makes no difference.
     let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
@@ -164,14 +165,15 @@ fn connector() -> Result<TlsConnector, rustls::Error> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// What to do after an error, and what the log says of it: the code alone of an answer, which may repeat an address.
+/// Returns what to do after an error, and what the log says of it: of an answer the code alone, since it may repeat an
+/// address.
 fn failed(error: &Error) -> Failed {
     match error.status() {
         Some(code) if error.is_permanent() => {
             Failed::ForGood(format!("the mail server said {code}"))
         }
         Some(code) => Failed::ForNow(format!("the mail server said {code}")),
-        // What the server would have to offer, such as STARTTLS, it does not.
+        // The server does not offer what it has to, such as STARTTLS.
         None if error.is_client() => Failed::ForGood(cause(error)),
         None if error.is_response() => Failed::ForNow(
             "the mail server ended the conversation, or does not speak SMTP".to_owned(),

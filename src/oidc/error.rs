@@ -1,6 +1,6 @@
-//! Why somebody could not sign in by the provider.
+//! Why a user could not sign in by the provider.
 
-/// Why somebody could not sign in by the provider. The texts are for the log.
+/// Why a user could not sign in by the provider. The texts are for the log.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// It does not answer, or not in a way that can be understood.
@@ -9,10 +9,10 @@ pub(crate) enum Error {
     /// Too many people wait for it.
     #[error("too many people wait for the OpenID provider")]
     Busy,
-    /// It does not take the code, as it takes none that is invented.
+    /// It does not accept the code, as it would not accept an invented one.
     #[error("the OpenID provider does not take a code: {0}")]
     InvalidCode(String),
-    /// It does not take this client, or says something that it must not.
+    /// It does not accept this client, or says something that it must not.
     #[error("the OpenID provider did not prove who somebody is: {0}")]
     Unproven(String),
 }

@@ -1,4 +1,4 @@
-//! Requests to the provider: small answers, a few seconds, and only to where nobody listens on the way.
+//! Sends requests to the provider: with small answers, within a few seconds, and only where no one can listen on the way.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::trace::{self, Child};
 /// How long a request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// As much of an answer is read. Metadata, keys and tokens take a few kilobytes.
+/// How much of an answer is read. Metadata, keys and tokens take a few kilobytes.
 const LARGEST: usize = 256 * 1024;
 
 /// Why there is no answer.
@@ -39,7 +39,7 @@ pub(super) enum FetchError {
 }
 
 impl FetchError {
-    /// What it is called in a trace.
+    /// Returns its name in a trace.
     fn word(&self) -> &'static str {
         match self {
             FetchError::InClear(_) => "in_clear",
@@ -51,7 +51,7 @@ impl FetchError {
     }
 }
 
-/// Says in a trace what is asked, without what may be secret in a query.
+/// Adds to a trace what is asked, without what may be secret in a query.
 fn tell_of(request: &HttpRequest, host: &str, span: &mut Child) {
     let method = request.method().as_str().to_owned();
     span.add(KeyValue::new("http.request.method", method));
@@ -63,13 +63,13 @@ fn tell_of(request: &HttpRequest, host: &str, span: &mut Child) {
 #[derive(Debug)]
 pub(super) struct Fetch {
     client: Client,
-    /// Whether nothing goes in clear; otherwise it may, on this machine.
+    /// Whether nothing is sent in clear; otherwise requests may be, on this machine.
     secure: bool,
 }
 
 impl Fetch {
     /// # Errors
-    /// Why no requests could be sent to anybody.
+    /// Why no requests could be sent.
     pub(super) fn new(secure: bool) -> Result<Fetch, String> {
         let client = Client::builder()
             // A redirect may lead anywhere, with the client's secret.
@@ -78,7 +78,7 @@ impl Fetch {
             .user_agent(concat!("invoicing/", env!("CARGO_PKG_VERSION")));
         let client = match secure {
             true => client,
-            // What goes in clear goes to no proxy.
+            // What is sent in clear goes to no proxy.
             false => client.no_proxy(),
         };
         Ok(Fetch {
@@ -122,7 +122,7 @@ impl Fetch {
         let request = Request::try_from(request).map_err(failed)?;
         let mut answer = self.client.execute(request).await.map_err(failed)?;
         let status = answer.status();
-        // Whatever else it says, it says nothing of whoever signs in.
+        // Whatever else it says, it says nothing about the user who signs in.
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
             return Err(FetchError::NotNow(host.to_owned(), status));
         }

@@ -1,4 +1,4 @@
-//! What the provider says of itself, and its keys: step 1 of [`super`].
+//! Fetches and keeps the provider's metadata and keys: step 1 of [`super`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,23 +16,23 @@ use super::error::Error;
 use super::fetch::{Fetch, FetchError};
 use crate::settings::{Issuer, is_loopback};
 
-/// For how long they are kept.
+/// How long they are kept.
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
 
-/// How long it takes from one unknown key, for which they were fetched, to the next.
+/// The shortest time between two fetches for unknown keys.
 const UNKNOWN_KEY_EVERY: Duration = Duration::from_secs(60);
 
-/// How long nobody asks again who got no answer.
+/// How long after a failure the provider is not asked again.
 const FAILED_FOR: Duration = Duration::from_secs(2);
 
-/// What RFC 9207 adds, section 3.
+/// What RFC 9207, section 3, adds.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct Promise {
     authorization_response_iss_parameter_supported: Option<bool>,
 }
 
 impl Promise {
-    /// Whether whoever comes back always brings `iss`.
+    /// Returns whether every user who comes back brings `iss`.
     pub(super) fn is_promised(&self) -> bool {
         self.authorization_response_iss_parameter_supported == Some(true)
     }
@@ -40,7 +40,7 @@ impl Promise {
 
 impl AdditionalProviderMetadata for Promise {}
 
-/// What the provider says of itself, with its keys.
+/// The provider's metadata, with its keys.
 pub(super) type Metadata = ProviderMetadata<
     Promise,
     CoreAuthDisplay,
@@ -56,11 +56,11 @@ pub(super) type Metadata = ProviderMetadata<
     CoreSubjectIdentifierType,
 >;
 
-/// What is known of it.
+/// What is known of the provider.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     state: Mutex<State>,
-    /// Of many who ask at once one fetches.
+    /// Of many callers that ask at once, one fetches.
     fetching: tokio::sync::Mutex<()>,
 }
 
@@ -73,13 +73,13 @@ struct State {
 }
 
 impl Known {
-    /// Whether nobody has to wait for it.
+    /// Returns whether no caller has to wait for it.
     pub(super) fn is_there(&self) -> bool {
         self.at_hand(None).is_some()
     }
 
-    /// What is known, or is found out now. `outdated` is what lacks a key. Of many who ask at once for what is not known one
-    /// fetches, and the others wait for that.
+    /// Returns what is known, or fetches it now. `outdated` is what lacks a key. Of many callers that ask at once for what
+    /// is not known, one fetches, and the others wait for that.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -115,7 +115,7 @@ impl Known {
         }
     }
 
-    /// What there is to answer without asking the provider.
+    /// Returns what can be answered without asking the provider.
     fn at_hand(&self, outdated: Option<&Arc<Metadata>>) -> Option<Result<Arc<Metadata>, Error>> {
         let is_recent = |at: Instant, span| at.elapsed() < span;
         let state = self.state();
@@ -133,7 +133,7 @@ impl Known {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // It is whole after every change, so a poisoned lock holds a good one.
+        // It is consistent after every change, so a poisoned lock holds a good one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -151,7 +151,7 @@ async fn fetched(fetch: &Fetch, issuer: &Issuer) -> Result<Metadata, String> {
     }
 }
 
-/// Not what came, which may be long.
+/// Returns the reason, without what came, which may be long.
 fn said(error: &DiscoveryError<FetchError>) -> String {
     match error {
         DiscoveryError::Request(error) => error.to_string(),

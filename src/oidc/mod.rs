@@ -1,23 +1,23 @@
-//! The OpenID provider by which people sign in, as its client (docs/decisions.md, P25 to P29 and V10; OpenID Connect Core 1.0,
-//! section 3.1).
+//! The client of the OpenID provider by which people sign in (docs/decisions.md, P25 to P29 and V10; OpenID Connect Core
+//! 1.0, section 3.1).
 //!
-//! 1. Its metadata and keys are fetched when somebody needs them (OpenID Connect Discovery 1.0), kept for an hour, and fetched
-//!    anew, once a minute at most, when an ID token is signed by a key that is not known. When the provider does not answer,
-//!    people are told, the next try is two seconds later, and few wait for it at once (`turns`).
-//! 2. Whoever signs in goes there with a state, a nonce and the challenge of a PKCE verifier (RFC 7636, S256). To confirm, they
-//!    are asked to sign in there again (`prompt=login`, `max_age=0`); so are those who want to be somebody else here, and those
-//!    whom an app has sign in anew (`prompt=login`). Of all others, only when they signed in there is asked (`max_age`, as long
-//!    as a session of ours lasts).
-//! 3. They come back with a code. If the provider has said who it is (`iss`, RFC 9207), or has promised to, it has to be this
-//!    one. The code is exchanged with the verifier and the client's secret.
-//! 4. The ID token that comes for it is checked as section 3.1.3.7 has it: signed by a key of the provider in one of
-//!    [`ALGORITHMS`], which are all asymmetric; issuer; audience, which is this client alone, and so is `azp` where it is there;
-//!    not expired, and made since they left, give or take [`LEEWAY`], and [`DATED_BACK`]; nonce.
-//! 5. To confirm, `auth_time` has to be since they left. Section 2 asks for it, as `max_age` is sent. Of a provider that does not
-//!    say that it knows the claim (`claims_supported`), it may be missing: then `prompt=login` is all that asks anew. Of one
-//!    that does, it may not: whoever sits at the browser can take `max_age` and `prompt` out of the address.
-//!    Otherwise it is when the user has proven who they are, and none says that they have not lately: a provider lets whoever
-//!    is signed in there pass without asking.
+//! 1. Its metadata and keys are fetched when they are needed (OpenID Connect Discovery 1.0), kept for an hour, and fetched
+//!    again, once a minute at most, when an ID token is signed by an unknown key. When the provider does not answer, people
+//!    are told, the next try is two seconds later, and few wait for it at once (`turns`).
+//! 2. A user who signs in goes there with a state, a nonce and the challenge of a PKCE verifier (RFC 7636, S256). To
+//!    confirm, they are asked to sign in there again (`prompt=login`, `max_age=0`); so are those who want to be another user
+//!    here, and those whom an app wants to sign in again (`prompt=login`). For all others, the provider is only asked when
+//!    they signed in there (`max_age`, as long as a session of ours lasts).
+//! 3. They come back with a code. If the provider has said who it is (`iss`, RFC 9207), or has promised to, it has to be
+//!    this one. The code is exchanged with the verifier and the client's secret.
+//! 4. The ID token that comes for it is checked as section 3.1.3.7 requires: signed by a key of the provider in one of
+//!    [`ALGORITHMS`], which are all asymmetric; issuer; audience, which is this client alone, and so is `azp` if it is
+//!    present; not expired, and issued since they left, give or take [`LEEWAY`], and [`DATED_BACK`]; nonce.
+//! 5. To confirm, `auth_time` has to be since they left. Section 2 requires it, as `max_age` is sent. A provider that does
+//!    not say that it knows the claim (`claims_supported`) may leave it out: then only `prompt=login` makes it ask again.
+//!    One that does may not: the person at the browser can take `max_age` and `prompt` out of the address. For any other
+//!    purpose, it is when the user has proven who they are, and without it they have not done so recently: a provider lets
+//!    users who are signed in there pass without asking.
 //! 6. What is known of them is what the ID token says. The user info endpoint is not asked, and tokens for it are dropped.
 
 mod clock;
@@ -55,8 +55,8 @@ use metadata::{Known, Metadata};
 pub(crate) use turns::Turn;
 use turns::Turns;
 
-/// By what an ID token may be signed: by keys of which the provider alone has the private half. Not `none`, and not HS256,
-/// whose key is the client's secret.
+/// How an ID token may be signed: by keys of which the provider alone has the private half. Not `none`, and not HS256, whose
+/// key is the client's secret.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -69,10 +69,10 @@ const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::EdDsa,
 ];
 
-/// As far as the clock of a provider may be from ours.
+/// How far the clock of a provider may be from ours.
 const LEEWAY: chrono::TimeDelta = chrono::TimeDelta::minutes(2);
 
-/// As far as a provider may date a token back.
+/// How far a provider may date a token back.
 const DATED_BACK: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
 
 /// Where people come back to.
@@ -88,19 +88,19 @@ pub(crate) struct Provider {
     turns: Turns,
     /// How often it did not answer, for the log.
     pub(crate) failures: Seldom,
-    /// How often it did not prove who somebody is.
+    /// How often it did not prove who a user is.
     pub(crate) refusals: Seldom,
-    /// How often it did not take a code; strangers can bring that about, and it says nothing about the others.
+    /// How often it did not accept a code; strangers can cause that, and it says nothing about the others.
     pub(crate) codes: Seldom,
     /// How often too many waited for it.
     pub(crate) crowds: Seldom,
 }
 
 impl Provider {
-    /// The provider of the settings; nothing is asked of it yet.
+    /// Returns the provider of the settings; nothing is asked of it yet.
     ///
     /// # Errors
-    /// Why no requests could be sent to anybody.
+    /// Why no requests could be sent.
     pub(crate) fn new(
         settings: Oidc,
         origin: &Origin,
@@ -125,7 +125,7 @@ impl Provider {
         &self.settings.name
     }
 
-    /// Which it is.
+    /// Returns its issuer.
     pub(crate) fn issuer(&self) -> &str {
         self.settings.issuer.as_str()
     }
@@ -139,7 +139,7 @@ impl Provider {
         found.await.map(drop)
     }
 
-    /// A turn to wait for the provider, of somebody at this address, until it is dropped.
+    /// Takes a turn to wait for the provider, for a caller at this address, until it is dropped.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -147,15 +147,15 @@ impl Provider {
         self.turns.take(address).ok_or(Error::Busy)
     }
 
-    /// The same, of somebody who brings a code.
+    /// The same, for a caller who brings a code.
     ///
     /// # Errors
-    /// [`Error::Busy`], also when that network has brought too many that were not taken.
+    /// [`Error::Busy`], also when that network has brought too many that were not accepted.
     pub(crate) fn turn_with_code(&self, address: IpAddr) -> Result<Turn<'_>, Error> {
         self.turns.take_with_code(address).ok_or(Error::Busy)
     }
 
-    /// Where to send somebody who is at this address: step 2. `anew` is whether they are to sign in there again.
+    /// Returns where to send a user at this address: step 2. `anew` says whether they are to sign in there again.
     ///
     /// # Errors
     /// [`Error::Unavailable`]; [`Error::Busy`].
@@ -197,7 +197,7 @@ impl Provider {
         Ok(url.url().0.into())
     }
 
-    /// Who has come back with this code, and has this turn: steps 3 to 5. `iss` is what came with it.
+    /// Returns who has come back with this code, and has this turn: steps 3 to 6. `iss` is what came with it.
     ///
     /// # Errors
     /// As [`Error`] says.
@@ -284,7 +284,7 @@ impl Provider {
             .set_allowed_algs(ALGORITHMS)
             // Some write `typ: JWT`, some nothing, some what is theirs alone; it was asked for by its purpose.
             .allow_all_jose_types()
-            // Some providers date it back by minutes, for those whose clocks are behind.
+            // Some providers date it back by minutes, for clients whose clocks are behind.
             .set_issue_time_verifier_fn(|made| is_since(left - DATED_BACK, made))
             .set_auth_time_verifier_fn(|signed_in| match (&request.purpose, signed_in) {
                 (Purpose::Confirm(_), Some(at)) => is_since(left, at),
@@ -310,7 +310,7 @@ impl Provider {
             claims.email().map(|it| it.as_str()),
             is_verified(&token.to_string()),
             name.map(|it| it.to_string()),
-            // One that is to come says nothing.
+            // A time in the future says nothing.
             claims
                 .auth_time()
                 .filter(|it| *it <= Utc::now() + LEEWAY)
@@ -320,8 +320,8 @@ impl Provider {
     }
 }
 
-/// Whether an ID token, which is checked already, says `email_verified` by the boolean true. The library reads a text as well,
-/// since providers who write one sign people in whose identity is linked.
+/// Returns whether an ID token, which is checked already, has `email_verified` as the boolean true. The library accepts a
+/// string as well, so that providers that write one can sign people in whose identity is linked.
 fn is_verified(token: &str) -> bool {
     let payload = token.split('.').nth(1);
     let payload = payload.and_then(|it| URL_SAFE_NO_PAD.decode(it).ok());
@@ -331,7 +331,7 @@ fn is_verified(token: &str) -> bool {
 
 /// Why an ID token proves nothing.
 enum Refusal {
-    /// No key that is known has signed it.
+    /// No known key has signed it.
     UnknownKey(String),
     Wrong(String),
 }
@@ -341,7 +341,7 @@ impl From<ClaimsVerificationError> for Refusal {
         use SignatureVerificationError::{CryptoError, NoMatchingKey};
         let text = error.to_string();
         match error {
-            // Keys without an id are told apart by what they have signed alone.
+            // Keys without an id can only be told apart by what they have signed.
             ClaimsVerificationError::SignatureVerification(
                 why @ (NoMatchingKey | CryptoError(_)),
             ) => Refusal::UnknownKey(format!("{text}: {why}")),
@@ -371,7 +371,7 @@ fn of_exchange(
     }
 }
 
-/// As much of what somebody says as the log takes, in one line that steers no terminal.
+/// Returns as much of a provider's or a caller's text as the log takes, in one line that steers no terminal.
 fn short(said: &str) -> String {
     let said = said.chars().take(200);
     said.map(|it| if it.is_control() { ' ' } else { it })

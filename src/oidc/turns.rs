@@ -1,12 +1,13 @@
-//! Who goes to the provider just now, or comes back from it.
+//! Limits how many callers wait for the provider at once, and how many wrong codes a network may bring.
 //!
-//! A provider may take seconds for an answer, and whoever waits for it holds a request of ours. So few wait at once, and one
-//! network has a quarter of the turns: nobody keeps all others from signing in, or strangers from anything else that they may
-//! do. A quarter is sixteen by default, as many people of one office as are likely to come back within the same second.
+//! A provider may take seconds for an answer, and a caller that waits for it holds a request of ours. So few wait at once,
+//! and one network has a quarter of the turns: none keeps all others from signing in, or strangers from anything else that
+//! they may do. A quarter is sixteen by default, as many people of one office as are likely to come back within the same
+//! second.
 //!
-//! A code that nobody has is a request of ours to the provider all the same, in the name of this server; and a provider that
-//! hears too many of one client refuses all of them. So a network that brings codes which the provider does not take has
-//! few tries: [`CODES`] at once, and then one every [`CODE_EVERY`] seconds. Who brings good ones is not counted.
+//! Even an invented code costs a request to the provider, in the name of this server; and a provider that gets too many from
+//! one client refuses all of them. So a network that brings codes that the provider does not accept has few tries: [`CODES`]
+//! at once, and then one every [`CODE_EVERY`] seconds. Accepted codes are not counted.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,21 +16,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::client_address::network;
 use crate::limit::Seldom;
 
-/// As many wait at once, however many requests there may be.
+/// How many wait at once at most, however many requests there may be.
 const AT_MOST: usize = 64;
 
-/// So many codes that are not taken may come from one network at once.
+/// How many codes that are not accepted may come from one network at once.
 const CODES: u32 = 5;
 
-/// In so many seconds one more may.
+/// After how many seconds one more may come.
 const CODE_EVERY: u32 = 10;
 
-/// Who waits.
+/// The callers that wait.
 #[derive(Debug)]
 pub(super) struct Turns {
     at_once: usize,
     waiting: Mutex<HashMap<IpAddr, usize>>,
-    /// Codes, until they are taken.
+    /// Codes, until they are accepted.
     codes: Seldom<IpAddr>,
 }
 
@@ -44,14 +45,15 @@ impl Turns {
         }
     }
 
-    /// A turn of somebody at this address who brings a code; none if that network has brought too many that were not taken.
+    /// Takes a turn for a caller at this address who brings a code; `None` if that network has brought too many that were
+    /// not accepted.
     pub(super) fn take_with_code(&self, address: IpAddr) -> Option<Turn<'_>> {
         let mut turn = self.take(address)?;
         turn.brings_code = self.codes.take(turn.network);
         turn.brings_code.then_some(turn)
     }
 
-    /// A turn of somebody at this address, until it is dropped; none if too many have one.
+    /// Takes a turn for a caller at this address, until it is dropped; `None` if too many have one.
     pub(super) fn take(&self, address: IpAddr) -> Option<Turn<'_>> {
         let network = network(address);
         let mut waiting = self.waiting();
@@ -69,22 +71,22 @@ impl Turns {
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        // Counts are whole after every change, so a poisoned lock holds good ones.
+        // Counts are consistent after every change, so a poisoned lock holds good ones.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// That somebody waits.
+/// A caller's turn to wait.
 #[derive(Debug)]
 pub(crate) struct Turn<'t> {
     turns: &'t Turns,
     network: IpAddr,
-    /// Whether a code is counted that may be taken.
+    /// Whether a code that may yet be accepted is counted.
     brings_code: bool,
 }
 
 impl Turn<'_> {
-    /// The code was not taken.
+    /// Notes that the code was not accepted.
     pub(super) fn code_was_refused(&mut self) {
         self.brings_code = false;
     }

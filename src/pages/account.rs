@@ -1,6 +1,6 @@
-//! `/account`: what users see and change of themselves (docs/decisions.md, W12 and V5).
+//! `/account`: users see and change their own account (docs/decisions.md, W12 and V5).
 //!
-//! A password is changed in one form with the current one, which is the proof of who one is: no secret waits in a hidden
+//! The form that changes a password takes the current one, too, as the proof of identity: so no secret waits in a hidden
 //! field of another page meanwhile.
 
 use std::sync::Arc;
@@ -50,7 +50,7 @@ struct AccountPage {
     team_pager: Pager,
     sign_ins: Vec<SignInRow>,
     refused_sign_ins: Vec<RefusedRow>,
-    /// The sign-ins and confirmations by passkeys of which there seems to be a copy (docs/decisions.md, P24).
+    /// The sign-ins and confirmations by passkeys that seem to have been copied (docs/decisions.md, P24).
     copied_passkeys: Vec<SignInRow>,
     passkeys: Vec<PasskeyRow>,
     offers_passkeys: bool,
@@ -58,10 +58,10 @@ struct AccountPage {
     offers_apps: bool,
     ways: WaysToSignIn,
     identities: Vec<IdentityRow>,
-    /// What people call the OpenID provider, where there is one.
+    /// What people call the OpenID provider, if there is one.
     provider: Option<String>,
     complaint: Option<Complaint>,
-    /// What was done, or cannot be done, that no field is to blame for.
+    /// What was done, or cannot be done, if no field is to blame.
     done: Option<&'static str>,
     refused: Option<String>,
 }
@@ -71,7 +71,7 @@ struct SignInRow {
     at: Time,
     device: String,
     address: String,
-    /// How, where it is known.
+    /// How the user signed in, if known.
     way: Option<String>,
 }
 
@@ -113,7 +113,7 @@ struct PasskeyRow {
     name: String,
     created_at: Time,
     last_used_at: Option<Time>,
-    /// The host that it is good at, if that is another one.
+    /// The host that it is valid for, if that is another one.
     elsewhere: Option<String>,
 }
 
@@ -134,7 +134,7 @@ impl PasskeyRow {
 struct RefusedRow {
     count: i64,
     at: Time,
-    /// None for all other addresses of the day.
+    /// `None` for all other addresses of the day.
     address: Option<String>,
 }
 
@@ -158,7 +158,7 @@ struct DeletePage {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, PATH)
         .shows("show_account", show_account)?
@@ -217,7 +217,7 @@ async fn show_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     page(&visit, shown).await
 }
 
-/// What somebody asked for and cannot have, on this page.
+/// Shows this page with the reason why a request was refused.
 pub(super) async fn refuse(visit: &Visit, why: String) -> Answer {
     page(visit, Shown::refused(why)).await
 }
@@ -270,7 +270,7 @@ async fn change_password(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answe
     }
 }
 
-/// What is said of a current password that is none.
+/// Returns the complaint about a current password that is not accepted.
 fn wrong_current(error: Error) -> Result<String, Failure> {
     match error {
         Error::WrongPassword => Ok("is wrong".to_owned()),
@@ -335,7 +335,7 @@ async fn delete_account(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer
     }
 }
 
-/// What the page shows beside what is stored.
+/// What the page shows besides what is stored.
 #[derive(Default)]
 struct Shown {
     name: Option<String>,
@@ -346,7 +346,7 @@ struct Shown {
     refused: Option<String>,
 }
 
-/// The page, with an email that was refused.
+/// Shows the page with an email that was refused.
 pub(super) async fn with_email(visit: &Visit, email: String, complaint: Complaint) -> Answer {
     let shown = Shown {
         new_email: Some(email),
@@ -375,7 +375,7 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
     let user = &visit.signed_in()?.user;
     let app = visit.app();
     let (mut team_pager, part) = Pager::named(visit, PATH.to_owned(), "teams-after")?;
-    // One after another they would take a round trip each.
+    // One after another, they would take a round trip each.
     let (teams, sign_ins, copied, refused_sign_ins, pending, passkeys, identities, ways) = tokio::try_join!(
         app.list_memberships(user.id, part),
         app.list_sign_ins(user.id),

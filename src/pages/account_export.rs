@@ -1,4 +1,5 @@
-//! All that is stored about somebody, for them (docs/decisions.md, W12): it is told while it is sent, as what is downloaded is.
+//! `/account/export`: all that is stored about a user, for that user (docs/decisions.md, W12). It is made while it is sent,
+//! as downloads are.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use crate::http::Error::Overloaded;
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/account/export")
         .shows("export_account", export_account)?
@@ -31,7 +32,7 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let mut export = Export::begin(&visit)?;
-    // Whoever cannot be told of at all gets an answer that says so.
+    // If the export fails at once, the answer says so.
     let first = export.next().await?.unwrap_or_default();
     let mut answer = http::Response::new(first);
     let headers = answer.headers_mut();
@@ -43,7 +44,7 @@ async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     Ok(answer)
 }
 
-/// All that is stored about somebody, told on a task of its own while it is sent.
+/// All that is stored about a user, read by a task of its own while it is sent.
 struct Export {
     reader: Reader,
     pieces: mpsc::Receiver<String>,
@@ -75,7 +76,7 @@ impl Pieces for Export {
     async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         match self.pieces.recv().await {
             Some(piece) => {
-                // It was made before this is asked.
+                // The piece was made before this check.
                 self.reader.require().await?;
                 Ok(Some(piece.into()))
             }
@@ -89,7 +90,7 @@ impl Pieces for Export {
 
 impl Drop for Export {
     fn drop(&mut self) {
-        // At once, not with the next piece: whoever breaks off may soon begin anew.
+        // At once, not with the next piece: a user who breaks off may soon start again.
         self.telling.abort();
     }
 }

@@ -1,4 +1,4 @@
-//! What a page answers with: HTML, or where to go next.
+//! The answers of pages: HTML, or where to go next.
 
 use askama::Template;
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use super::site::Site;
 use crate::domain::Error;
 use crate::log::ErrorCode;
 
-/// Nothing is loaded, run or sent but what is ours (docs/decisions.md, W28); `$forms` is where forms may lead.
+/// Only what is ours is loaded, run or sent (docs/decisions.md, W28); `$forms` says where forms may lead.
 macro_rules! policy {
     ($forms:literal) => {
         concat!(
@@ -26,16 +26,16 @@ macro_rules! policy {
 
 const POLICY: &str = policy!("form-action 'self'; ");
 
-/// A year, for browsers that were here by TLS.
+/// A year, for browsers that came by TLS.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// A page.
+/// Renders a page.
 ///
 /// # Errors
-/// [`Error::Internal`]: a template only fails where what it shows does.
+/// [`Error::Internal`]: a template fails only if what it shows does.
 pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response<Bytes>, Error> {
     let mut text = page.render().map_err(Error::internal)?;
-    // As large as it is counted, and not as it was guessed.
+    // Only its length is charged, so it keeps no spare capacity.
     text.shrink_to_fit();
     let mut answer = Response::new(Bytes::from(text));
     *answer.status_mut() = status;
@@ -44,7 +44,7 @@ pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response<
     Ok(answer)
 }
 
-/// The same page, of which the log says why it was shown.
+/// Adds to a page the code by which the log says why it was shown.
 pub(super) fn refused_as(mut page: Response<Bytes>, code: Option<ErrorCode>) -> Response<Bytes> {
     if let Some(code) = code {
         page.extensions_mut().insert(code);
@@ -52,7 +52,7 @@ pub(super) fn refused_as(mut page: Response<Bytes>, code: Option<ErrorCode>) -> 
     page
 }
 
-/// For whoever is not led on by the header.
+/// For clients that do not follow the header.
 #[derive(Template)]
 #[template(
     source = "<!DOCTYPE html>\n<title>Go on</title>\n<a href=\"{{ to }}\">Go on</a>\n",
@@ -62,24 +62,26 @@ struct GoOn<'a> {
     to: &'a str,
 }
 
-/// After a change, and where a page is shown to others: the address of a page of ours, or one that an app has registered.
+/// Redirects after a change, or if a page is only for others. `path` is the address of a page of ours, or one that an app
+/// has registered.
 pub(super) fn see_other(path: &str) -> Response<Bytes> {
-    // The header alone leads on, too.
+    // The header alone is enough.
     let mut answer = html(StatusCode::SEE_OTHER, &GoOn { to: path }).unwrap_or_default();
     *answer.status_mut() = StatusCode::SEE_OTHER;
     answer.headers_mut().insert(LOCATION, header_value(path));
     answer
 }
 
-/// A page with a form that leads to an app, and to wherever that leads: browsers apply `form-action` to each redirect behind
-/// a form, and cannot be told of a custom scheme's path or of `[::1]` (docs/decisions.md, A11). All else is as ever.
+/// Lets a page's form lead to an app, and to wherever that leads: browsers apply `form-action` to each redirect after a
+/// form, and it cannot express a custom scheme's path or `[::1]` (docs/decisions.md, A11). The rest of the policy is the
+/// usual.
 pub(super) fn may_lead_elsewhere(mut page: Response<Bytes>) -> Response<Bytes> {
     let policy = HeaderValue::from_static(policy!(""));
     page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     page
 }
 
-/// What every answer says besides, unless it says it otherwise.
+/// Adds the headers that every answer has, unless it has its own.
 pub(super) fn protect(site: &Site, headers: &mut HeaderMap) {
     let usual = [
         (CACHE_CONTROL, "no-store"),

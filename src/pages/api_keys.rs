@@ -1,7 +1,7 @@
 //! `/teams/{team}/settings/integrations/api-keys`: the keys of a team.
 //!
-//! A key is seen once: the browser is led back to the page with the key in a cookie of one minute, and the page that shows it
-//! takes the cookie away.
+//! A key is shown once: the browser is redirected to the page with the key in a cookie that lasts one minute, and the page
+//! that shows it clears the cookie.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::domain::time::Timestamp;
 use crate::http::{Api, Form};
 use crate::settings::Span;
 
-/// As many keys are listed.
+/// The most keys that are listed.
 const KEYS: u32 = 500;
 
 #[derive(Template)]
@@ -42,7 +42,7 @@ struct ApiKeysPage {
     made: Option<String>,
     typed: Typed,
     complaint: Option<Complaint>,
-    /// What cannot be done, that no field is to blame for.
+    /// Why something cannot be done, if no field is to blame.
     refused: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl KeyRow {
     }
 }
 
-/// What somebody has typed who wants a key.
+/// What was typed into the form for a new key.
 #[derive(Default)]
 struct Typed {
     name: String,
@@ -109,7 +109,7 @@ struct Typed {
     expires_in: String,
 }
 
-/// What the page shows beside the keys.
+/// What the page shows besides the keys.
 #[derive(Default)]
 struct Said {
     made: Option<String>,
@@ -121,7 +121,7 @@ struct Said {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/settings/integrations/api-keys")
         .shows("show_api_keys", show_api_keys)?
@@ -204,7 +204,7 @@ async fn create_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
     show_once(&visit, &team, &secret)
 }
 
-/// Any key is rotated by whoever has lately proven who they are alone: another one ends by it.
+/// Rotating a key always takes a recent proof of identity: it ends another key.
 async fn rotate_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
     let team = visit.managed_team(&path.team).await?;
     let [id, overlap] = form.fields(["id", "overlap"])?;
@@ -234,7 +234,7 @@ async fn rotate_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
     }
 }
 
-/// Leads to the page, which shows the key this once.
+/// Redirects to the page, which shows the key this once.
 fn show_once(visit: &Visit, team: &FramedTeam, secret: &Secret) -> Answer {
     let mut answer = see_other(&path(team));
     let once = visit.once(secret)?;
@@ -297,7 +297,7 @@ impl Said {
 }
 
 impl Typed {
-    /// For which catalog and for what a key is wanted; the page's own form sends nothing that is wrong here.
+    /// Parses which catalog and what scope the key is for; the page's own form sends nothing that is wrong here.
     fn parsed(&self) -> Result<(Mode, Scope), Complaint> {
         let wrong = |field| Complaint {
             field,

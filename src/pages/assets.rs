@@ -1,5 +1,5 @@
-//! What pages load: one stylesheet, two scripts and an icon, all in this binary. A browser keeps them, and asks each time
-//! whether they are still the same.
+//! What pages load: one stylesheet, two scripts and an icon, all in this binary. A browser caches them, and asks each time
+//! whether they have changed.
 
 use dropshot::ApiDescriptionRegisterError;
 use http::header::{HeaderValue, X_CONTENT_TYPE_OPTIONS};
@@ -13,7 +13,7 @@ const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
 /// Adds them.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
     let files = [
         ("/assets/style.css", CSS, include_str!("assets/style.css")),

@@ -1,5 +1,5 @@
-//! `/teams/{team}/settings/audit`: what was done in a team, by whom, when and from where (docs/decisions.md, W7, W16 and
-//! T1 to T5). What somebody is called is looked up when it is shown. As CSV, it has all events.
+//! `/teams/{team}/settings/audit`: what was done in a team, by whom, when and from where (docs/decisions.md, W7, W16 and T1
+//! to T5). Names are looked up when events are shown. The CSV file has all events.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::http::Api;
 
-/// As many events are read at once for a file.
+/// How many events are read at once for a file.
 const STEP: u32 = 200;
 
 const COLUMNS: [&str; 10] = [
@@ -71,7 +71,7 @@ impl From<ListedAuditEvent> for EventRow {
                 .or(event.subject.map(|id| id.to_string()))
                 .unwrap_or_default(),
             detail: event.detail,
-            // The command line is nowhere.
+            // The command line has no address, and so no device.
             device: event
                 .client_address
                 .as_ref()
@@ -81,7 +81,7 @@ impl From<ListedAuditEvent> for EventRow {
     }
 }
 
-/// What people call whoever did it.
+/// Returns the name of the actor.
 fn by(listed: &ListedAuditEvent) -> &str {
     match (&listed.event.actor, &listed.actor) {
         (None, _) => "The operator",
@@ -90,7 +90,7 @@ fn by(listed: &ListedAuditEvent) -> &str {
     }
 }
 
-/// What was done, as a sentence has it: `Rotate API key`.
+/// Returns what was done, in words: `Rotate API key`.
 fn told(action: Action) -> String {
     let text = action
         .as_str()
@@ -103,7 +103,7 @@ fn told(action: Action) -> String {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/settings/audit")
         .shows("show_audit", show_audit)?
@@ -175,7 +175,7 @@ impl Lines for Events {
     }
 }
 
-/// A line, in the order of [`COLUMNS`].
+/// Returns the cells of a line, in the order of [`COLUMNS`].
 fn cells(listed: &ListedAuditEvent) -> [String; COLUMNS.len()] {
     let ListedAuditEvent { event, subject, .. } = listed;
     let AuditEvent {

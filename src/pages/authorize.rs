@@ -1,14 +1,14 @@
-//! `/api/auth/mobile/authorize`: where an app sends a browser to have a user signed in (docs/decisions.md, A1 to A12).
+//! `/api/auth/mobile/authorize`: where an app sends a browser to sign a user in (docs/decisions.md, A1 to A12).
 //!
-//! 1. The request is judged before anybody signs in ([`crate::domain::authorization`]): a mistake is told to whoever is at
-//!    the browser, if it is not certain where an answer would go, and to the app otherwise.
-//! 2. Who is not signed in goes to the sign-in page and comes back; also who is, where the app asks for that
+//! 1. The request is checked before the user signs in ([`crate::domain::authorization`]): an error is shown in the browser
+//!    if it is not certain where an answer would go, and reported to the app otherwise.
+//! 2. A user who is not signed in goes to the sign-in page and comes back; so does one who is, if the app asks for that
 //!    (`prompt=login`).
-//! 3. There is always a page that asks. Its form carries the request, and the user whom it shows. It alone is sent without
-//!    `form-action`, as its answer leads to the app.
-//! 4. The form is judged like the request before, in the session that it comes in. If another user is signed in than was
-//!    shown, or nobody, the page is shown anew.
-//! 5. The app gets a code, or `access_denied`. To cancel gives nothing to anybody, so whoever is signed in may do it.
+//! 3. A page always asks the user. Its form carries the request, and the user whom it shows. It is the only page sent
+//!    without `form-action`, as its answer leads to the app.
+//! 4. The form is checked like the request before, in the session that it comes in. If the signed-in user is not the one who
+//!    was shown, or there is none, the page is shown again.
+//! 5. The app gets a code, or `access_denied`. Cancelling grants nothing, so it does not matter who is signed in.
 
 use std::sync::Arc;
 
@@ -45,14 +45,14 @@ struct AuthorizePage<'a> {
     in_browser: &'a InBrowser,
     /// The request, as a query.
     request: String,
-    /// Where to sign in as somebody else.
+    /// Where to sign in as another user.
     another: String,
 }
 
-/// Adds the page, and what tells apps of it.
+/// Adds the page, and the metadata by which apps find it.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, PATH)
         .shows("show_authorization", show_authorization)?
@@ -65,7 +65,7 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     })
 }
 
-/// What this and the token endpoint are like (RFC 8414), at the origin.
+/// Returns the metadata of this and the token endpoint (RFC 8414), at the origin.
 fn metadata(origin: &str) -> String {
     let metadata = serde_json::json!({
         "issuer": origin,
@@ -127,13 +127,13 @@ async fn authorize(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
             let location = request.approved(issued.code.reveal(), origin);
             Ok(see_other(&location))
         }
-        // Meanwhile somebody has signed out, in this browser or by another, or the app has been changed or deleted.
+        // Meanwhile the user has signed out, in this browser or from another, or the app has been changed or deleted.
         Err(Error::InvalidToken | Error::Missing { .. } | Error::Refused(_)) => Ok(anew),
         Err(error) => Err(error.into()),
     }
 }
 
-/// A request, or what is answered in place of what it asks for.
+/// A request that may go on, or the answer that it gets instead.
 enum Judged {
     Good(Box<AuthorizationRequest>, OauthClient),
     Answered(Response<Bytes>),
@@ -154,13 +154,13 @@ async fn judged(visit: &Visit, query: &str) -> Result<Judged, Failure> {
     }
 }
 
-/// Who is signed in as the app asks for it.
+/// Returns the user, if signed in as the app asks for it.
 fn who<'a>(visit: &'a Visit, request: &AuthorizationRequest) -> Option<&'a InBrowser> {
     let in_browser = visit.in_browser.as_ref();
     in_browser.filter(|it| !request.asks_to_sign_in(&it.session))
 }
 
-/// The way to the sign-in page and back.
+/// Returns the address of the sign-in page, with the way back.
 fn sign_in(visit: &Visit, request: AuthorizationRequest) -> String {
     let session: Option<&BrowserSession> = visit.in_browser.as_ref().map(|it| &it.session);
     // A provider asks again as well, if the app wants that.

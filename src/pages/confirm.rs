@@ -1,12 +1,12 @@
-//! Proving again who one is, before what asks for that is done (docs/decisions.md, V9 and V10).
+//! Asks users to prove again who they are, before an action that requires it (docs/decisions.md, V9 and V10).
 //!
-//! 1. Whoever has signed in, or proven who they are, within the last quarter of an hour is not asked.
-//! 2. Everybody else gets a page with the same form, its fields hidden, and one more: the password, or what a passkey has
-//!    signed. So nothing has to be kept meanwhile, and what waits is done by the POST of that page, or never.
-//! 3. If it is the right one, the session gets another cookie, and what was asked for is done.
-//! 4. Who signs in by the OpenID provider goes there by a link instead (`provider`), comes back to the page of the form, and
-//!    does it again.
-//! 5. `/confirm` has such a form where there is none: it only leads on.
+//! 1. A user who has signed in, or proven who they are, within the last quarter of an hour is not asked.
+//! 2. All others get a page with the same form, its fields hidden, and one more: the password, or what a passkey has signed.
+//!    So nothing has to be stored meanwhile, and the POST of that page does the action, or nothing does.
+//! 3. If it is right, the session gets another cookie, and the action is done.
+//! 4. A user who signs in by the OpenID provider goes there by a link instead (`provider`), comes back to the page of the
+//!    form, and submits it again.
+//! 5. `/confirm` has such a form for actions that have none: it only leads on.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ struct ConfirmPage<'a> {
     ways: WaysToSignIn,
     /// What people call the provider.
     provider: String,
-    /// The page of the form, as a query has it.
+    /// The page of the form, encoded for a query.
     back: String,
     complaint: Option<String>,
     /// Whether the complaint is about the password.
@@ -81,7 +81,7 @@ async fn confirm(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
     Ok(see_other(next))
 }
 
-/// Goes on if whoever is signed in has lately proven who they are; `fields` are those of the form, none of them secret.
+/// Goes on if the signed-in user has recently proven who they are; `fields` are those of the form, none of them secret.
 ///
 /// # Errors
 /// [`Failure::Answered`] with the page of step 2.

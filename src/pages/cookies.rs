@@ -1,7 +1,7 @@
 //! The cookies of the pages (docs/decisions.md, V1 to V3, P29 and P32).
 //!
-//! Their names begin with `__Host-`, by which a browser takes them from this host alone, by TLS, for all paths. On loopback in
-//! clear no browser would keep such a cookie, so the name has the port instead: cookies do not tell ports apart.
+//! Their names start with `__Host-`, so a browser accepts them only from this host, over TLS, for all paths. On loopback
+//! without TLS no browser would keep such a cookie, so the name has the port instead: cookies do not tell ports apart.
 
 use http::HeaderValue;
 use openapi_dropshot_runtime::header_value;
@@ -11,13 +11,13 @@ use super::site::Site;
 /// A cookie of the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cookie {
-    /// That of the browser session; the browser keeps it for as long as a session lasts at most.
+    /// Names the browser session; kept for as long as a session lasts at most.
     Session,
-    /// That a user has signed in here before; for as long as browsers keep anything.
+    /// Shows that a user has signed in here before; kept for as long as browsers keep anything.
     Device,
     /// Something to be shown once, on the next page.
     Once,
-    /// Which browser asks to sign in by a passkey; for as long as a challenge is good.
+    /// Tells which browser asks to sign in by a passkey; kept for as long as a challenge is valid.
     Passkey,
     /// What goes with a browser to the OpenID provider and back.
     Provider,
@@ -55,7 +55,7 @@ impl Cookie {
         self.header(site, value, self.seconds())
     }
 
-    /// The header that takes it away.
+    /// The header that clears it.
     pub(super) fn clear(self, site: &Site) -> HeaderValue {
         self.header(site, "", 0)
     }

@@ -1,4 +1,4 @@
-//! `/account/devices`: where somebody is signed in, and how to sign out there.
+//! `/account/devices`: where a user is signed in, and how to sign out there.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ struct DevicesPage {
 }
 
 impl DevicesPage {
-    /// Whether there may be something to sign out but the browser that asks.
+    /// Returns whether there may be something to sign out besides the browser that asks.
     fn has_others(&self) -> bool {
         let is_first = self.browser_pager.is_first && self.app_pager.is_first;
         !is_first || self.browsers.len() + self.apps.len() > 1
@@ -53,7 +53,7 @@ struct DeviceRow {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, PATH)
         .shows("show_devices", show_devices)?

@@ -1,5 +1,5 @@
-//! `/account/email`: another email (docs/decisions.md, P17). It is asked for in a form of the account, and counts once the link
-//! that is mailed to it is followed by the same user, signed in, and confirmed.
+//! `/account/email`: changing one's email (docs/decisions.md, P17). A form of the account asks for it, and it counts once
+//! the same user, signed in, follows the link that is mailed to it, and confirms.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ struct EmailPage {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/account/email")
         .takes("ask_for_email_change", ask_for_email_change)?

@@ -1,5 +1,4 @@
-//! What a page shows when there is nothing else to show: that somebody may not, that there is no such thing, or that it
-//! did not work.
+//! The page that is shown when there is nothing else to show: the user may not, there is no such thing, or it did not work.
 
 use askama::Template;
 use bytes::Bytes;
@@ -20,7 +19,7 @@ struct ErrorPage {
     message: String,
 }
 
-/// The answer.
+/// Returns the answer to a failure.
 pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
     let mut headers = HeaderMap::new();
     let mut code = failure.code();
@@ -72,7 +71,7 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
     refused_as(answer, code)
 }
 
-/// The sign-in page, from which one comes back; after a form, to the page that it was on.
+/// Redirects to the sign-in page, which leads back; after a form, to the page that it was on.
 fn to_sign_in(visit: &Visit) -> Response<Bytes> {
     match visit.page().as_str() {
         "/" => see_other("/sign-in"),

@@ -1,4 +1,4 @@
-//! Why a request for a page gets something else than the page.
+//! Why a request for a page gets something other than the page.
 
 use bytes::Bytes;
 use http::Response;
@@ -11,24 +11,24 @@ use crate::log::ErrorCode;
 /// Why a request for a page gets something else.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Nobody is signed in.
+    /// No user is signed in.
     NotSignedIn,
     /// A change that no page of ours has asked for.
     OtherOrigin,
-    /// What was asked for needs a password, and these are switched off.
+    /// The request needs a password, and passwords are switched off.
     PasswordsOff,
     /// There is no such page, or not for this person.
     NotFound,
-    /// An app has sent somebody here in a wrong way, and cannot be told.
+    /// An app has sent the user here with a wrong request, and cannot be told.
     WrongApp(&'static str),
-    /// Something has to come first, such as a proof of who one is.
+    /// Something has to come first, such as a proof of identity.
     Answered(Box<Response<Bytes>>),
-    /// What the service or the request says.
+    /// An error of the service or of the request.
     Rejected(Rejection<Error>),
 }
 
 impl Failure {
-    /// What the log calls it, as far as the answer does not know it already.
+    /// Returns the code that is logged, unless the answer has one already.
     pub(super) fn code(&self) -> Option<ErrorCode> {
         match self {
             Failure::NotSignedIn | Failure::Answered(_) | Failure::Rejected(_) => None,
@@ -45,7 +45,7 @@ impl From<domain::Error> for Failure {
         match error {
             domain::Error::InvalidToken => Failure::NotSignedIn,
             domain::Error::PasswordsOff => Failure::PasswordsOff,
-            // Whoever is no member learns nothing (docs/decisions.md, W21).
+            // A user who is not a member learns nothing (docs/decisions.md, W21).
             domain::Error::NotAMember
             | domain::Error::Missing { .. }
             | domain::Error::LinkNotValid => Failure::NotFound,

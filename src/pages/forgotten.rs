@@ -1,6 +1,6 @@
-//! `/reset`: whoever has forgotten their password asks for a link to set a new one (docs/decisions.md, P13).
+//! `/reset`: users who have forgotten their password ask for a link to set a new one (docs/decisions.md, P13).
 //!
-//! What is answered is the same whoever asks for whom. Where no mail is sent, the page says who can make a link (P14).
+//! The answer does not depend on who asks, or for which email. If no mail is sent, the page says who can make a link (P14).
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ struct ForgottenPage {
     /// Whether passwords are switched on.
     password: bool,
     sends_mail: bool,
-    /// Whether somebody has just asked.
+    /// Whether a link has just been asked for.
     is_done: bool,
     email: String,
     complaint: Option<Complaint>,

@@ -1,4 +1,4 @@
-//! What is around every page: who is signed in, and where else to go.
+//! The frame around every page: who is signed in, and where else to go.
 
 use super::failure::Failure;
 use super::visit::Visit;
@@ -6,24 +6,24 @@ use crate::domain::Error;
 use crate::domain::id::TeamId;
 use crate::domain::member::Role;
 
-/// What is around a page.
+/// The frame around a page.
 pub(super) struct Frame {
-    /// Who is signed in, by name.
+    /// The name of the signed-in user.
     pub(super) user: Option<String>,
     /// The team that the page is about.
     pub(super) team: Option<FramedTeam>,
 }
 
-/// A team around a page of its own.
+/// The team of a page.
 pub(super) struct FramedTeam {
     pub(super) id: TeamId,
     pub(super) name: String,
-    /// What whoever is signed in is there.
+    /// The role of the signed-in user there.
     pub(super) role: Role,
 }
 
 impl Frame {
-    /// Around a page that is about no team.
+    /// Returns the frame of a page that is about no team.
     pub(super) fn of(visit: &Visit) -> Frame {
         Frame {
             user: visit.in_browser.as_ref().map(|it| it.user.name.clone()),
@@ -31,7 +31,7 @@ impl Frame {
         }
     }
 
-    /// Around a page of a team.
+    /// Returns the frame of a team's page.
     pub(super) fn of_team(visit: &Visit, team: FramedTeam) -> Frame {
         Frame {
             team: Some(team),
@@ -41,7 +41,7 @@ impl Frame {
 }
 
 impl Visit {
-    /// A team that whoever is signed in belongs to; `id` as the path has it.
+    /// Returns a team that the signed-in user belongs to; `id` is as the path has it.
     ///
     /// # Errors
     /// [`Failure::NotFound`] for every other team.
@@ -56,10 +56,10 @@ impl Visit {
         })
     }
 
-    /// The same, for whoever manages it.
+    /// The same, for users who manage it.
     ///
     /// # Errors
-    /// As of [`team`](Visit::team); [`Error::RoleInsufficient`] for the other members.
+    /// As for [`team`](Visit::team); [`Error::RoleInsufficient`] for the other members.
     pub(super) async fn managed_team(&self, id: &str) -> Result<FramedTeam, Failure> {
         let team = self.team(id).await?;
         match team.role.may_manage() {

@@ -1,4 +1,4 @@
-//! `/`: where somebody who is signed in begins: with the products of the one team, or with a choice of several.
+//! `/`: where signed-in users start: with the products of their only team, or with a choice of several teams.
 
 use std::sync::Arc;
 

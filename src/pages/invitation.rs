@@ -1,7 +1,7 @@
-//! `/invitation/{token}`: somebody who was invited becomes a member (docs/decisions.md, P8).
+//! `/invitation/{token}`: a person who was invited becomes a member (docs/decisions.md, P8).
 //!
-//! Who is no user yet makes an account here, for the email that was invited and no other. Who is one signs in first, comes
-//! back, and confirms.
+//! A person who is not a user yet makes an account here, for the email that was invited and no other. A user signs in first,
+//! comes back, and confirms.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ struct InvitationPage {
     complaint: Option<Complaint>,
     /// Whether passwords are switched on.
     password: bool,
-    /// What people call the OpenID provider, where there is one.
+    /// What people call the OpenID provider, if there is one.
     provider: Option<String>,
     /// Whether to sign in again there.
     anew: bool,
@@ -45,11 +45,11 @@ struct InvitationPage {
     path: String,
 }
 
-/// How somebody who has the link goes on.
+/// How the person with the link goes on.
 enum Way {
     /// By making an account.
     AsNew,
-    /// By signing in, and coming back to this path, as a query has it.
+    /// By signing in, and coming back to this path, encoded for a query.
     SignIn(String),
     /// By confirming.
     Confirm,
@@ -94,7 +94,7 @@ async fn accept_invitation(visit: Arc<Visit>, path: TokenPath, form: Form) -> An
     match visit.app().join_as_new(join).await {
         Ok((_, cookies)) => Ok(signed_in(&visit, &cookies, "/")),
         Err(Error::Invalid(complaint)) => page(&visit, &link, name, Some(complaint)).await,
-        // Somebody has the email by now, or it is gone.
+        // A user has the email by now, or the link is gone.
         Err(Error::LinkNotValid) => page(&visit, &link, name, None).await,
         Err(error) => Err(error.into()),
     }

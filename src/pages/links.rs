@@ -1,4 +1,4 @@
-//! `/teams/{team}/links`: the share links of a team's files and folders, and the end of one (docs/decisions.md, W10, W20).
+//! `/teams/{team}/links`: the share links of a team's files and folders, and revoking one (docs/decisions.md, W10, W20).
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ struct LinksPage {
     frame: Frame,
     path: String,
     links: Vec<LinkRow>,
-    /// Whether whoever is signed in may revoke one.
+    /// Whether the signed-in user may revoke one.
     may_write: bool,
     pager: Pager,
 }
@@ -74,7 +74,7 @@ impl LinkRow {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/links")
         .shows("show_links", show_links)?

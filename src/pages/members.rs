@@ -1,7 +1,7 @@
-//! `/teams/{team}/settings/members`: who is in a team, who is invited, and as what (docs/decisions.md, W15 and W22).
+//! `/teams/{team}/settings/members`: who is in a team, who is invited, and in which role (docs/decisions.md, W15 and W22).
 //!
-//! What may not be done is not offered, and refused by the service all the same. The link of an invitation is mailed, or, where
-//! no mail is sent, seen once, as a key is (`api_keys`).
+//! Actions that are not allowed are not offered, and the service refuses them all the same. The link of an invitation is
+//! mailed or, if no mail is sent, shown once, as a key is (`api_keys`).
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ struct MembersPage {
     members: Vec<MemberRow>,
     pager: Pager,
     invitations: Vec<InvitationRow>,
-    /// The roles that whoever looks may give.
+    /// The roles that the signed-in user may give.
     roles: Vec<Role>,
     /// The link of the invitation that was just made.
     made: Option<String>,
@@ -45,7 +45,7 @@ struct MembersPage {
     sends_mail: bool,
     typed: Typed,
     complaint: Option<Complaint>,
-    /// Why something cannot be done that no field is to blame for.
+    /// Why something cannot be done, if no field is to blame.
     refused: Option<String>,
 }
 
@@ -57,7 +57,7 @@ struct MemberRow {
     role: Role,
     since: Time,
     is_self: bool,
-    /// Whether whoever looks may change and remove them.
+    /// Whether the signed-in user may change and remove them.
     is_in_reach: bool,
 }
 
@@ -71,7 +71,7 @@ struct InvitationRow {
     is_in_reach: bool,
 }
 
-/// What somebody has typed who invites.
+/// What was typed into the form that invites.
 #[derive(Default)]
 struct Typed {
     email: String,
@@ -91,7 +91,7 @@ struct RemovePage {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/settings/members")
         .shows("show_members", show_members)?
@@ -150,7 +150,7 @@ async fn invite(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
     if role.may_manage() {
         confirmed(&visit, &form, &fields).await?;
     }
-    // The secret is for whoever invites only where it is not mailed.
+    // The inviter gets the secret only if it is not mailed.
     let invited = match visit.app().sends_mail() {
         true => {
             let mailed = visit
@@ -185,7 +185,7 @@ async fn set_role(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
     let user_id: UserId = id.parse().map_err(|_| Failure::NotFound)?;
     let new: Role = role.parse().map_err(|_| Failure::NotFound)?;
     let fields = [("id", id.as_str()), ("role", &role)];
-    // To take a role that manages away is a removal of a kind, and as easily abused as to give one.
+    // Taking away a role that manages is a kind of removal, and as easily abused as giving one.
     let found = member(&visit, &team, user_id).await?;
     if new.may_manage() || found.member.role.may_manage() {
         confirmed(&visit, &form, &fields).await?;
@@ -239,12 +239,12 @@ async fn uninvite(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
     Ok(see_other(&self::path(&team)))
 }
 
-/// A member whom a form names; to a form that names nobody, there is no such page.
+/// Returns the member whom a form names; if there is none, there is no such page.
 async fn member(visit: &Visit, team: &FramedTeam, id: UserId) -> Result<ListedMember, Failure> {
     Ok(visit.app().get_membership(team.id, id).await?)
 }
 
-/// Back to the page, or the page with why not.
+/// Redirects to the page, or shows it with the reason why not.
 async fn done(visit: &Visit, team: FramedTeam, result: Result<(), Error>) -> Answer {
     match result {
         Ok(()) => Ok(see_other(&path(&team))),
@@ -259,7 +259,7 @@ async fn done(visit: &Visit, team: FramedTeam, result: Result<(), Error>) -> Ans
     }
 }
 
-/// What the page shows beside its lists.
+/// What the page shows besides its lists.
 #[derive(Default)]
 struct Shown {
     made: Option<String>,

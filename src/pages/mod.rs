@@ -1,20 +1,20 @@
 //! The pages: HTML for people, made on the server, over the same methods of [`App`](crate::app::App) as the API and the
 //! command line. No document has them (docs/decisions.md, "People").
 //!
-//! One file a page, with its template beside it, which the compiler checks. What a request passes through, in this order, is
-//! written once, in `route`, so that no page can forget it:
+//! One file per page, with its template beside it, which the compiler checks. The steps of a request, in this order, are
+//! written once, in `route`, so that no page can forget one:
 //!
 //! 1. Its path is written as the page's is (404).
-//! 2. Whoever asks is found by the cookie, and may ask as often as a session may; who has none, as often as one client
+//! 2. The user is found by the cookie, and may call as often as a session may; a caller without one, as often as one client
 //!    address may (429).
 //! 3. What changes something is a POST from a page of ours, or it is 403 (`visit`).
 //! 4. The form is read (413, 415, 408).
-//! 5. The page asks the service, and shows what it says. A form that is refused comes back with what was typed, secrets
-//!    left out, and the complaint beside its field. What was done is answered with 303, so that to load the page again does
-//!    nothing again.
-//! 6. A person who is not signed in is led to the sign-in page and back; one who has not lately proven who they are is asked
-//!    to, where the page asks for that (`confirm`).
-//! 7. Every answer says that nobody keeps it, and which scripts and styles may run: those of this server (`answer`).
+//! 5. The page calls the service, and shows the result. A form that is refused comes back with what was typed, secrets left
+//!    out, and the complaint beside its field. A success is answered with 303, so that reloading the page does nothing
+//!    twice.
+//! 6. A person who is not signed in is redirected to the sign-in page and back; one who has not recently proven who they are
+//!    is asked to, if the page requires it (`confirm`).
+//! 7. Every answer says that it must not be stored, and which scripts and styles may run: those of this server (`answer`).
 
 mod account;
 mod account_export;
@@ -56,11 +56,11 @@ use crate::http::{self, Api};
 use crate::settings::Origin;
 use site::Site;
 
-/// Everything that a server answers: the published interfaces, their documentation, and, where people reach it at an
-/// origin at which they may sign in, the pages.
+/// Returns every endpoint of a server: the published interfaces, their documentation, and, if people reach it at an origin
+/// at which they may sign in, the pages.
 ///
 /// # Errors
-/// When two endpoints are in each other's way, which a test shows.
+/// When two endpoints conflict, which a test shows.
 pub fn api(origin: Option<Origin>) -> Result<Api, ApiDescriptionRegisterError> {
     let mut api = http::api()?;
     match origin.filter(Origin::may_sign_in) {

@@ -1,5 +1,5 @@
-//! Long lists, some at a time: the query says behind which one a page begins, and each page leads to the next ones. One more
-//! is read than is shown, which tells whether there are any.
+//! Splits long lists into pages: the query names the entry after which a page starts, and each page leads to the next. One
+//! entry more is read than is shown, which tells whether there is a next page.
 
 use std::str::FromStr;
 
@@ -7,25 +7,25 @@ use super::failure::Failure;
 use super::visit::Visit;
 use crate::domain::list::Part;
 
-/// As many are on a page, so that it is not heavy where a line of it is (W31).
+/// How many entries a page has, so that it is not heavy even if a line of it is (W31).
 const SIZE: u32 = 30;
 
 /// Which part of a list a page shows, and where the others are.
 pub(super) struct Pager {
-    /// The page without a query, which has the first ones.
+    /// The page without a query, which has the first entries.
     path: String,
-    /// What the query says it by.
+    /// The name of the query's parameter.
     name: &'static str,
     pub(super) is_first: bool,
-    /// The last one on this page, if there are more.
+    /// The last entry on this page, if there are more.
     last: Option<String>,
 }
 
 impl Pager {
-    /// The page that the query asks for, and what to read for it.
+    /// Returns the page that the query asks for, and what to read for it.
     ///
     /// # Errors
-    /// [`Failure::NotFound`] where the query has something else than an id.
+    /// [`Failure::NotFound`] if the query has something other than an id.
     pub(super) fn new<Id: FromStr>(
         visit: &Visit,
         path: String,
@@ -33,7 +33,7 @@ impl Pager {
         Pager::named(visit, path, "after")
     }
 
-    /// The same, of one of several lists on a page, which the query says by that name.
+    /// The same, for one of several lists on a page, with a parameter of that name.
     pub(super) fn named<Id: FromStr>(
         visit: &Visit,
         path: String,
@@ -51,7 +51,7 @@ impl Pager {
         Ok((pager, Part { after, limit }))
     }
 
-    /// Of what was read, what this page shows.
+    /// Returns what this page shows of what was read.
     pub(super) fn page<T, Id: ToString>(
         &mut self,
         mut read: Vec<T>,
@@ -65,12 +65,12 @@ impl Pager {
         read
     }
 
-    /// Where the first ones are, unless they are here.
+    /// Returns where the first entries are, unless they are here.
     pub(super) fn first(&self) -> Option<&str> {
         (!self.is_first).then_some(&self.path)
     }
 
-    /// Where the next ones are.
+    /// Returns where the next entries are.
     pub(super) fn next(&self) -> Option<String> {
         let last = self.last.as_ref()?;
         Some(format!("{}?{}={last}", self.path, self.name))

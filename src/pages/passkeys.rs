@@ -1,9 +1,9 @@
 //! `/account/passkeys`: adding a passkey, and removing one (docs/decisions.md, P20, P30 and V9).
 //!
-//! 1. The page asks for a passkey only if the sign-in is fresh and there may be one more, so that no device makes one that is
-//!    refused for that. Where the sign-in is older, the page has a button that leads there by way of the confirmation.
-//! 2. The form with what the device has made comes with the sealed challenge, so GET has kept nothing.
-//! 3. The sign-in may have aged while the page was open; then all of the form waits in the confirmation, as any does.
+//! 1. The page asks for a passkey only if the sign-in is fresh and there may be one more, so that no device makes one that
+//!    is refused for that. If the sign-in is older, the page has a button that leads there by way of the confirmation.
+//! 2. The form with what the device has made carries the sealed challenge, so GET stores nothing.
+//! 3. The sign-in may have aged while the page was open; then the whole form waits in the confirmation, as any does.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ struct AddPage {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, PATH)
         .shows("show_add_passkey", show_add_passkey)?

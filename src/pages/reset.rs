@@ -1,4 +1,5 @@
-//! `/reset/{token}`: a password is set anew. The account then shows which passkeys and identities remain (docs/decisions.md, P15).
+//! `/reset/{token}`: setting a new password. The account then shows which passkeys and identities remain (docs/decisions.md,
+//! P15).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How a page is served: steps 1 to 4 and 7 of [`super`], which are the same for all of them.
+//! Serves pages: steps 1 to 4 and 7 of [`super`], which are the same for all of them.
 
 use std::sync::Arc;
 
@@ -26,10 +26,10 @@ use crate::http::{
     UnreadUpload, Variables,
 };
 
-/// dropshot knows no HTML; this is for documents, and no document has these endpoints.
+/// dropshot does not know HTML; this is for documents, and no document has these endpoints.
 const JSON: &str = "application/json";
 
-/// What a page gives.
+/// What a page returns.
 pub(super) type Answer = Result<Response<Bytes>, Failure>;
 
 /// A path with the secret of a link.
@@ -44,7 +44,7 @@ pub(super) struct TeamPath {
     pub(super) team: String,
 }
 
-/// A page, while it is registered.
+/// A page that is being registered.
 pub(super) struct Route<'a> {
     api: &'a mut Api,
     site: &'a Arc<Site>,
@@ -53,7 +53,7 @@ pub(super) struct Route<'a> {
 }
 
 impl<'a> Route<'a> {
-    /// The page of this path.
+    /// Starts with the page of this path.
     pub(super) fn new(api: &'a mut Api, site: &'a Arc<Site>, path: &'static str) -> Route<'a> {
         Route {
             api,
@@ -63,7 +63,7 @@ impl<'a> Route<'a> {
         }
     }
 
-    /// What GET shows; HEAD is answered like it, without the body. `name` is its name in metrics.
+    /// Adds what GET shows; HEAD is answered like it, without the body. `name` is its name in metrics.
     ///
     /// # Errors
     /// When another endpoint has this path.
@@ -105,7 +105,7 @@ impl<'a> Route<'a> {
         Ok(self)
     }
 
-    /// What POST does with a form from a page of ours. `name` is its name in metrics.
+    /// Adds what POST does with a form from a page of ours. `name` is its name in metrics.
     ///
     /// # Errors
     /// When another endpoint has this path.
@@ -128,8 +128,8 @@ impl<'a> Route<'a> {
         self.posts(URL_ENCODED, name, take)
     }
 
-    /// The same, for a form with a file, which is not read before `begin` has said that it may come. What that gives lasts
-    /// until the answer is made.
+    /// The same, for a form with a file, which is not read until `begin` allows it. What `begin` returns is kept until the
+    /// answer is made.
     ///
     /// # Errors
     /// When another endpoint has this path.
@@ -193,7 +193,7 @@ impl<'a> Route<'a> {
     }
 }
 
-/// A request, answered.
+/// Answers a request.
 async fn serve<F>(
     context: RequestContext,
     site: Arc<Site>,
@@ -219,7 +219,7 @@ where
         let answered = answered.await;
         Ok(protected(&visit, answered))
     };
-    // Nobody is signed in whom the server does not want to hear.
+    // A caller that is not admitted is not signed in.
     let fail = |rejection| protected(&visit(None), Err(Failure::from(rejection)));
     let session = Cookie::Session.name(&site);
     let admit = http::browser(&context, &session);
@@ -241,11 +241,11 @@ async fn received(visit: &Visit, form: Option<UnreadForm>) -> Result<(Form, Perm
     }
 }
 
-/// Step 7, and what is shown where there is nothing else to show.
+/// Step 7, and the error page if there is nothing else to show.
 fn protected(visit: &Visit, answered: Answer) -> Response<Bytes> {
     let mut answer = answered.unwrap_or_else(|failure| error::answer(visit, failure));
     if let Some(renewed) = visit.renewed() {
-        // In front of what the page itself sets, such as no cookie for whoever signs out.
+        // Before what the page itself sets, such as a cleared cookie after signing out.
         let own: Vec<_> = answer
             .headers()
             .get_all(SET_COOKIE)

@@ -1,4 +1,4 @@
-//! `/setup/{token}`: the first owner is made.
+//! `/setup/{token}`: creating the first owner.
 
 use std::sync::Arc;
 

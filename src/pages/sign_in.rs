@@ -1,7 +1,7 @@
 //! `/sign-in` and `/sign-out`.
 //!
-//! GET of `/sign-in` keeps nothing: the challenge for a passkey is in the page, sealed, and good in the browser that is given a
-//! cookie with it.
+//! GET of `/sign-in` stores nothing: the challenge for a passkey is in the page, sealed, and valid in the browser that gets
+//! a cookie with it.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::domain::secret::Secret;
 use crate::http::{Api, Form};
 use crate::log::ErrorCode;
 
-/// As much of a hint is shown as the field takes.
+/// How many characters of a hint are shown: as many as the field takes.
 const EMAIL_LENGTH: usize = 254;
 
 #[derive(Template)]
@@ -48,11 +48,11 @@ struct SignInPage {
     provider: Option<ProviderLink>,
 }
 
-/// The link to the OpenID provider, where there is one.
+/// The link to the OpenID provider, if there is one.
 struct ProviderLink {
     /// What people call it.
     name: String,
-    /// Where to go afterwards, as a query has it.
+    /// Where to go afterwards, encoded for a query.
     next: String,
     /// Whether to sign in again there.
     anew: bool,
@@ -61,7 +61,7 @@ struct ProviderLink {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/sign-in")
         .shows("show_sign_in", show_sign_in)?
@@ -78,7 +78,7 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 async fn show_sign_in(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let next = visit.query("next").unwrap_or_default();
     let next = way_back(&next).unwrap_or("/").to_owned();
-    // Who is signed in already may want to be somebody else, or has to sign in anew; the next session takes the place of this.
+    // A signed-in user may want to be another, or has to sign in again; the next session replaces this one.
     if visit.in_browser.is_some() && visit.query("anew").is_none() {
         return Ok(see_other(&next));
     }
@@ -121,7 +121,7 @@ async fn sign_in_by_passkey(visit: Arc<Visit>, _: NoVariables, form: Form) -> An
     }
 }
 
-/// The secret by which a browser is known in which nobody is signed in: the one that it has, or a new one.
+/// Returns the secret by which a browser without a signed-in user is known: the one that it has, or a new one.
 fn asking_browser(visit: &Visit) -> Secret {
     let known = visit.cookie(Cookie::Passkey);
     let known = known.filter(|it| Secret::is_base64url(it));
@@ -173,10 +173,10 @@ async fn page(visit: &Visit, next: String, email: String, error: Option<Error>) 
     Ok(answer)
 }
 
-/// What is said of a password or passkey that does not let its user in.
+/// Returns the complaint about a password or passkey that does not let its user in.
 ///
 /// # Errors
-/// What else went wrong.
+/// Anything else that went wrong.
 pub(super) fn not_proven(error: Error) -> Result<String, Failure> {
     match error {
         Error::Deactivated => Ok(DEACTIVATED.to_owned()),
@@ -192,7 +192,7 @@ pub(super) fn not_proven(error: Error) -> Result<String, Failure> {
     }
 }
 
-/// What the log calls a password or passkey that does not let its user in: `packaging/fail2ban` reads it.
+/// Returns the code that is logged for a password or passkey that does not let its user in: `packaging/fail2ban` reads it.
 pub(super) fn code(error: &Error) -> Option<ErrorCode> {
     match error {
         Error::WrongPassword => Some(ErrorCode("wrong_password")),
@@ -202,7 +202,7 @@ pub(super) fn code(error: &Error) -> Option<ErrorCode> {
     }
 }
 
-/// Leads a browser on in which somebody has just signed in.
+/// Redirects a browser in which a user has just signed in.
 pub(super) fn signed_in(visit: &Visit, cookies: &Cookies, next: &str) -> Response<Bytes> {
     visit.renew(&cookies.session);
     let mut answer = see_other(next);

@@ -4,15 +4,15 @@ use std::fmt;
 
 use crate::domain::time::Timestamp;
 
-/// What is said to whoever has proven to be a user who is deactivated, and to nobody else (docs/decisions.md, X62).
+/// The message for callers who have proven to be a deactivated user, and for no others (docs/decisions.md, X62).
 pub(super) const DEACTIVATED: &str = "This account is deactivated. Ask an administrator.";
 
-/// A text as the value of a parameter in a query.
+/// Encodes a text as the value of a parameter in a query.
 pub(super) fn encoded(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
-/// A time. People read it in UTC, and where scripts run, in the time of their place.
+/// A time, shown in UTC or, if scripts run, in local time.
 pub(super) struct Time(pub(super) Timestamp);
 
 impl Time {
@@ -28,7 +28,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// What people call a browser or a device that calls itself this: its name and its system, where they are known.
+/// Returns what people call a browser or a device with this `User-Agent`: its name and its system, if they are known.
 pub(super) fn device_name(user_agent: Option<&str>) -> String {
     const BROWSERS: [(&str, &str); 6] = [
         ("Edg/", "Edge"),

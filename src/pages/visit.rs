@@ -18,7 +18,7 @@ use crate::domain::secret::{Digest, Secret};
 use crate::http::{RequestContext, address, cookie, visitor};
 use crate::oidc::CALLBACK;
 
-/// As many parameters of a query are read: each page has a few, and a query may have thirty thousand.
+/// How many parameters of a query are read: each page has a few, and a query may have thirty thousand.
 const PARAMETERS: usize = 100;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -27,11 +27,11 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub(super) struct Visit {
     pub(super) context: Arc<RequestContext>,
     pub(super) site: Arc<Site>,
-    /// Who is signed in, if anybody is.
+    /// The user who is signed in, if any.
     pub(super) in_browser: Option<InBrowser>,
     /// Whether GET of the same path shows a page.
     pub(super) has_page: bool,
-    /// The header with the session's new cookie, once the user has proven who they are: the one before is worth nothing,
+    /// The header with the session's new cookie, once the user has proven who they are: the one before is no longer valid,
     /// whatever is answered.
     renewed: OnceLock<HeaderValue>,
 }
@@ -55,11 +55,11 @@ impl Visit {
     /// Gives the browser the cookie of a session with the answer.
     pub(super) fn renew(&self, cookie: &Secret) {
         let header = Cookie::Session.set(&self.site, cookie.reveal());
-        // A user proves who they are once in a request.
+        // A user proves who they are at most once in a request.
         _ = self.renewed.set(header);
     }
 
-    /// The header that does.
+    /// Returns the header that does so.
     pub(super) fn renewed(&self) -> Option<&HeaderValue> {
         self.renewed.get()
     }
@@ -68,7 +68,7 @@ impl Visit {
         &self.context.context().app
     }
 
-    /// Whoever is signed in.
+    /// Returns the signed-in user.
     ///
     /// # Errors
     /// [`Failure::NotSignedIn`], which leads to the sign-in page and back.
@@ -76,31 +76,31 @@ impl Visit {
         self.in_browser.as_ref().ok_or(Failure::NotSignedIn)
     }
 
-    /// On whose behalf something is done.
+    /// Returns on whose behalf something is done.
     ///
     /// # Errors
-    /// As of [`signed_in`](Visit::signed_in).
+    /// As for [`signed_in`](Visit::signed_in).
     pub(super) fn person(&self) -> Result<Person, Failure> {
         Ok(self.signed_in()?.person(self.visitor()))
     }
 
-    /// The same, for what others do, too.
+    /// The same, for actions that others do, too.
     ///
     /// # Errors
-    /// As of [`signed_in`](Visit::signed_in).
+    /// As for [`signed_in`](Visit::signed_in).
     pub(super) fn actor(&self) -> Result<Actor, Failure> {
         self.person().map(Actor::Person)
     }
 
-    /// Who is signed in.
+    /// Returns the id of the signed-in user.
     ///
     /// # Errors
-    /// As of [`signed_in`](Visit::signed_in).
+    /// As for [`signed_in`](Visit::signed_in).
     pub(super) fn user_id(&self) -> Result<UserId, Failure> {
         Ok(self.signed_in()?.user.id)
     }
 
-    /// The browser, for who wants to sign in.
+    /// Returns the browser, for signing in.
     pub(super) fn browser(&self) -> Browser {
         let network = network(address(&self.context));
         Browser {
@@ -115,29 +115,29 @@ impl Visit {
         cookie(self.context.request.headers(), &which.name(&self.site))
     }
 
-    /// The cookie by which the next page shows a secret once, to this session alone.
+    /// Returns the cookie by which the next page shows a secret once, to this session alone.
     ///
     /// # Errors
-    /// As of [`signed_in`](Visit::signed_in).
+    /// As for [`signed_in`](Visit::signed_in).
     pub(super) fn once(&self, secret: &Secret) -> Result<HeaderValue, Failure> {
         let id = self.signed_in()?.session.id;
         let value = format!("{id}.{}", secret.reveal());
         Ok(Cookie::Once.set(&self.site, &value))
     }
 
-    /// What there is to show once.
+    /// Returns the secret to show once, if there is one.
     pub(super) fn shown_once(&self) -> Option<&str> {
         let (id, secret) = self.cookie(Cookie::Once)?.split_once('.')?;
         let own = self.in_browser.as_ref()?.session.id.to_string();
         (id == own).then_some(secret)
     }
 
-    /// A parameter of the query; the first one of that name, of the first [`PARAMETERS`].
+    /// Returns a parameter of the query: the first one of that name, among the first [`PARAMETERS`].
     pub(super) fn query(&self, name: &str) -> Option<String> {
         parameter(self.context.request.uri().query()?, name)
     }
 
-    /// Waits for the turn of a team to have a long page made.
+    /// Waits for a team's turn to make a long page.
     ///
     /// # Errors
     /// When too many wait for one.
@@ -146,7 +146,7 @@ impl Visit {
         Ok(turn.await?)
     }
 
-    /// What was asked for, to come back to it.
+    /// Returns what was asked for, to come back to it.
     pub(super) fn path_and_query(&self) -> &str {
         let uri = self.context.request.uri();
         uri.path_and_query().map_or("/", |it| it.as_str())
@@ -169,8 +169,8 @@ impl Visit {
         }
     }
 
-    /// Refuses a way to the OpenID provider on which another site has sent somebody. A browser that does not say from where it
-    /// comes sends the address of the page, as our `Referrer-Policy` has it.
+    /// Refuses a way to the OpenID provider on which another site has sent the user. A browser that does not say where a
+    /// request comes from sends the address of the page, as our `Referrer-Policy` asks.
     ///
     /// # Errors
     /// [`Failure::OtherOrigin`].
@@ -182,7 +182,7 @@ impl Visit {
         }
     }
 
-    /// The page from which this was asked for, to come back to it: after a form, the one that it was on.
+    /// Returns the page from which this was asked for, to come back to it: after a form, the one that it was on.
     pub(super) fn page(&self) -> String {
         let asked = self.path_and_query();
         let (path, query) = asked.split_at(asked.find('?').unwrap_or(asked.len()));
@@ -197,7 +197,7 @@ impl Visit {
 
 fn parameter(query: &str, name: &str) -> Option<String> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    // However a name is written, a byte of it takes three at most. Longer ones are not decoded: a query may have 60 KB.
+    // However a name is encoded, a byte of it takes three at most. Longer ones are not decoded: a query may have 60 KB.
     let may_be_it = |pair: &&str| pair.find('=').unwrap_or(pair.len()) <= 3 * name.len();
     pairs
         .take(PARAMETERS)
@@ -236,8 +236,9 @@ fn is_own(headers: &HeaderMap, origin: &str) -> bool {
     }
 }
 
-/// A way back: a path of this server with its query, and nothing that a browser could take for another host. It is none that
-/// leads on to the provider: what follows a form of ours looks like a link of ours, and whoever gave the way back is not us.
+/// Returns the text if it is a way back: a path of this server with its query, and nothing that a browser could take for
+/// another host. A path that leads on to the provider is none: what follows a form of ours looks like a link of ours, but
+/// the way back does not come from us.
 pub(super) fn way_back(text: &str) -> Option<&str> {
     const LENGTH: usize = 8_000;
     let is_path = text.starts_with('/') && !text.starts_with("//");
@@ -251,8 +252,8 @@ pub(super) fn way_back(text: &str) -> Option<&str> {
     (is_path && fits && parsed().is_some_and(stays)).then_some(text)
 }
 
-/// Whether a browser would go to another path, since it takes `.` and `..` away before it asks, however they are written
-/// (URL Standard, 4.4, "path state").
+/// Returns whether a browser would go to another path, since it resolves `.` and `..` before it asks, however they are
+/// encoded (URL Standard, 4.4, "path state").
 fn has_dots(path: &str) -> bool {
     let is_dots = |segment: &str| {
         let segment = segment.to_ascii_lowercase().replace("%2e", ".");
@@ -261,7 +262,8 @@ fn has_dots(path: &str) -> bool {
     path.split('/').any(is_dots)
 }
 
-/// Whether it is a page that leads to the provider, or back from there. A path that is written in another way is none.
+/// Returns whether the path is of a page that leads to the provider, or back from there. A path that is spelled in another
+/// way is none.
 fn leads_on(path: &str) -> bool {
     path == "/account/link" || path == CALLBACK || path.ends_with("/provider")
 }
@@ -340,7 +342,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.append(name, value.parse().unwrap());
             assert_eq!(is_own_link(&headers, "https://a.example"), own, "{value}");
-            // What a browser says of the site goes before the page.
+            // What a browser says of the site takes precedence over the page.
             headers.append("referer", "https://a.example/".parse().unwrap());
             let own = own || name == "x-other";
             assert_eq!(is_own_link(&headers, "https://a.example"), own, "{value}");

@@ -1,16 +1,16 @@
 //! Documentation pages: each published document in Swagger UI, to read it and to try its operations in a browser.
 //!
 //! 1. `/docs` leads to the page of the catalog; each page links the other.
-//! 2. A page (`page.html`) shows the document as the server serves it. What is tried is sent to the server that the
-//!    page came from, wherever that is (`page.js`): numbers as they were typed, and those of the answer are shown as
-//!    they came. A browser too old to know how a number was written rounds what it shows to seventeen digits.
-//! 3. All that a page loads is in this binary: Swagger UI comes whole inside of its crate. Those for
-//!    Redoc, RapiDoc and Scalar (utoipa's) make a page that loads its viewer from elsewhere.
-//! 4. People type keys into these pages. Therefore no script runs but the files of this server, no text becomes a
-//!    script, nothing is sent elsewhere, and no other page may hold one of these in a frame (`POLICY`). A key is kept in
-//!    the `sessionStorage` of its tab, which ends with the tab, and for one document.
-//! 5. A browser keeps the files, and asks each time whether they are still the same: after an update of the server,
-//!    none of them is of another version than the others.
+//! 2. A page (`page.html`) shows the document as the server serves it. Requests go to the server that the page came from,
+//!    wherever that is (`page.js`): numbers are sent as they were typed, and those of the answer are shown as they came. A
+//!    browser too old to know how a number was written rounds what it shows to seventeen digits.
+//! 3. All that a page loads is in this binary: the crate of Swagger UI contains all of it. utoipa's crates for Redoc,
+//!    RapiDoc and Scalar make a page that loads its viewer from elsewhere.
+//! 4. People type keys into these pages. Therefore only script files of this server run, no text becomes a script, nothing
+//!    is sent elsewhere, and no other page may frame one of these (`POLICY`). A key is kept in the `sessionStorage` of its
+//!    tab, which ends with the tab, and for one document only.
+//! 5. A browser caches the files, and asks each time whether they have changed: after an update of the server, all of them
+//!    are of the same version.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
 const JAVASCRIPT: HeaderValue = HeaderValue::from_static("text/javascript; charset=utf-8");
 
-/// Where the pages begin.
+/// The first of the pages.
 const START: &str = "/docs/catalog";
 
 /// Step 4. Swagger UI has its icons in `data:` URLs.
@@ -69,7 +69,7 @@ pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError>
     Ok(())
 }
 
-/// Has `/` lead here, too: for a server without pages.
+/// Makes `/` lead here, too: for a server without pages.
 ///
 /// # Errors
 /// When another endpoint has its path.
@@ -91,7 +91,8 @@ fn to_start() -> Response<Bytes> {
     answer
 }
 
-/// Step 4, for every answer of this folder; and no browser guesses another type, or tells others where it was.
+/// Step 4, for every answer of this folder; also keeps browsers from guessing another type, and from telling other sites
+/// where they were.
 fn protect(headers: &mut HeaderMap) {
     headers.insert(CONTENT_SECURITY_POLICY, POLICY);
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -108,12 +109,12 @@ fn page(title: &str, path: &str) -> File {
 fn swagger_ui(content_type: HeaderValue, name: &str) -> File {
     let configuration = Arc::default();
     let file = utoipa_swagger_ui::serve(name, configuration);
-    // Neither fails: only a file with a configuration in it has to be made, and the names are those of files that
-    // the crate carries, which a test asks for.
+    // Neither fails: only a file with a configuration in it has to be generated, and the crate carries files of these names,
+    // which a test requests.
     let file = file.expect("it is served as it is").expect("it is carried");
     let bytes = Bytes::from(file.bytes.into_owned());
     match file.gzpipped {
-        // It is sent so to everybody: all browsers take it.
+        // It is sent like this to every client: all browsers accept it.
         true => File::of_gzip(content_type, bytes),
         false => File::new(content_type, bytes),
     }

@@ -1,5 +1,5 @@
-//! Errors of the token endpoint, in the words of RFC 6749, section 5.2. It has no list of violations: what
-//! is wrong is a description, of few characters and not too many.
+//! Errors of the token endpoint, in the words of RFC 6749, section 5.2. It has no list of violations: what is wrong goes
+//! into a description, limited in length and in its set of characters.
 
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
@@ -10,7 +10,7 @@ use crate::generated::mobile;
 use crate::log::ErrorCode;
 
 impl Problem {
-    /// The error body of the token endpoint (RFC 6749, section 5.2), whose answers nobody may store.
+    /// The error body of the token endpoint (RFC 6749, section 5.2), whose answers must not be stored.
     pub(crate) fn into_token(self, request_id: &str) -> ErrorAnswer<mobile::types::TokenError> {
         let code = self.token_code();
         let body = mobile::types::TokenError {
@@ -26,7 +26,7 @@ impl Problem {
         let unknown_grant = |it: &Violation| it.path == "/grant_type" && it.constraint == "enum";
         match self.kind {
             _ if self.violations.iter().any(unknown_grant) => "unsupported_grant_type",
-            // Those of the grant have no violations, and the code that RFC 6749 gives them.
+            // Errors of the grant have no violations, and the code that RFC 6749 gives them.
             Kind::Validation if self.violations.is_empty() => self.code,
             Kind::Validation => "invalid_request",
             Kind::RateLimit => "rate_limit_exceeded",
@@ -35,8 +35,8 @@ impl Problem {
         }
     }
 
-    /// What is wrong, in the characters and the length that the document allows: as many violations as
-    /// fit, and how many more there are.
+    /// Describes what is wrong, in the characters and the length that the document allows: as many violations as fit, and
+    /// how many more there are.
     fn description(&self) -> String {
         let mut text = match self.status {
             StatusCode::BAD_REQUEST if !self.violations.is_empty() => String::new(),
@@ -59,7 +59,7 @@ impl Problem {
     }
 }
 
-/// One violation in words, with a long name cut: what it begins with is enough for people.
+/// Describes one violation, with a long name cut: its beginning is enough for people.
 fn clause(violation: &Violation) -> String {
     let Violation { path, message, .. } = violation;
     match path.char_indices().nth(NAME) {
@@ -76,7 +76,7 @@ pub(super) const DESCRIPTION: usize = 1000;
 /// The most characters of a name in a description.
 const NAME: usize = 64;
 
-/// Room for what parts two violations, and for how many more there are.
+/// Room for the separators of violations, and for how many more there are.
 const MORE: usize = "; ; and 65536 more".len();
 
 /// The character itself if RFC 6749, section 5.2, allows it in a description, or one like it.

@@ -1,10 +1,10 @@
 //! Adding, changing and archiving a product.
 //!
-//! 1. What somebody types is held against the published document, as an import is, and what is wrong stands at its field.
-//! 2. A form that adds a product has a name of its own, and is carried out once however often it is sent, as a request of
-//!    the API under an idempotency key is. No caller of the API can have such a key: it has a space.
+//! 1. What is typed is checked against the published document, as an import is, and errors appear at their fields.
+//! 2. A form that adds a product has a name of its own, and is carried out once however often it is sent, like an API
+//!    request with an idempotency key. No caller of the API can have such a key: it has a space.
 //! 3. A form that changes one says which state of the product it shows. If that is not the latest, nothing is changed, and
-//!    whoever sent it is asked to look. Only what differs from the product is changed.
+//!    the user is asked to look. Only what differs from the product is changed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ struct ProductPage {
     once: String,
     typed: Cells,
     complaints: Vec<Complaint>,
-    /// What is wrong with all of it.
+    /// What is wrong with the form as a whole.
     refused: Option<&'static str>,
 }
 
@@ -86,7 +86,7 @@ impl ProductPage {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/products/new")
         .shows("show_new_product", show_new_product)?
@@ -201,7 +201,7 @@ fn state(seen: &str) -> Option<Timestamp> {
     seen.parse().ok().map(Timestamp::from_millis)
 }
 
-/// The product of a query, if it can be changed here: an archived one is only for the documents that have it.
+/// Returns the product of a query, if it can be changed here: an archived one is only for the documents that have it.
 async fn find(visit: &Visit, shelf: &Shelf) -> Result<Product, Failure> {
     match visit.app().get_product(&shelf.member, id(visit)?).await {
         Ok(product) if product.status == ProductStatus::Active => Ok(product),
@@ -221,7 +221,7 @@ fn request(shelf: &Shelf, once: &str, typed: &Cells) -> IdempotentRequest {
     IdempotentRequest::new(key, "POST", &shelf.at().page("/new"), &body)
 }
 
-/// What somebody has typed. A browser ends the lines of a text with CRLF, whatever they were.
+/// Returns what was typed. A browser ends the lines of a text with CRLF, whatever they were.
 fn typed(form: &Form) -> Result<Cells, Failure> {
     let texts = form.fields(FIELDS.map(Column::as_str))?;
     Ok(Cells::typed(
@@ -230,8 +230,8 @@ fn typed(form: &Form) -> Result<Cells, Failure> {
     ))
 }
 
-/// What was typed, with the product's own text in every field that nobody has touched: a browser sends the lines of a text
-/// with CRLF between them, and those of a field of one line without.
+/// Returns what was typed, with the product's own text in every field that was not touched: a browser sends the lines of a
+/// text with CRLF between them, and those of a one-line field without.
 fn untouched(typed: &Cells, product: &Product) -> Cells {
     let texts = FIELDS.map(|column| {
         let stored = text_of(product, column);
@@ -248,7 +248,7 @@ fn untouched(typed: &Cells, product: &Product) -> Cells {
     Cells::typed(FIELDS, texts)
 }
 
-/// What a form shows of a product that nobody has changed yet.
+/// Returns what a form shows of a product before any change.
 fn cells(product: &Product) -> Cells {
     let texts = FIELDS.map(|column| text_of(product, column));
     Cells::typed(FIELDS, texts)
@@ -270,7 +270,7 @@ struct Refused {
 }
 
 impl Refused {
-    /// For what the document says.
+    /// For what the document does not allow.
     fn reasons(typed: Cells, reasons: Vec<Reason>) -> Refused {
         let complaint = |reason: Reason| Complaint {
             field: reason.column.unwrap_or(Column::Name).as_str(),
@@ -283,10 +283,10 @@ impl Refused {
         }
     }
 
-    /// For what the service says.
+    /// For what the service refuses.
     ///
     /// # Errors
-    /// What is not about what was typed.
+    /// Any error that is not about what was typed.
     fn error(typed: Cells, error: Error) -> Result<Refused, Failure> {
         let of_all = match error {
             Error::DuplicateSku => {
@@ -303,7 +303,7 @@ impl Refused {
         Ok(Refused::all(typed, of_all))
     }
 
-    /// For what is no single field's.
+    /// For what concerns no single field.
     fn all(typed: Cells, of_all: &'static str) -> Refused {
         Refused {
             typed,
@@ -312,7 +312,7 @@ impl Refused {
         }
     }
 
-    /// Because the product has changed: at each field that would be changed back stands what is stored.
+    /// For a product that has changed: each field that would be changed back shows what is stored.
     fn changed(typed: Cells, product: &Product) -> Refused {
         let complaints = FIELDS.into_iter().filter_map(|column| {
             let stored = text_of(product, column);

@@ -16,7 +16,7 @@ use crate::pages::route::{Answer, Route, TeamPath};
 use crate::pages::site::Site;
 use crate::pages::visit::Visit;
 
-/// As many products are on a page.
+/// How many products are on a page.
 const PRODUCTS: u32 = 50;
 
 #[derive(Template)]
@@ -36,18 +36,18 @@ struct ProductsPage {
 }
 
 impl ProductsPage {
-    /// Where the newest are, for the pager.
+    /// Returns where the newest are, for the pager.
     fn first(&self) -> Option<String> {
         self.is_later.then(|| self.at.list(self.status, None))
     }
 
-    /// Where the older ones are.
+    /// Returns where the older ones are.
     fn next(&self) -> Option<String> {
         let next = self.next.as_deref()?;
         Some(self.at.list(self.status, Some(next)))
     }
 
-    /// The catalog that the page is not of.
+    /// Returns where the team's other catalog is.
     fn other(&self) -> Place {
         Place {
             team: self.at.team.clone(),

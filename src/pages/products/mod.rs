@@ -16,7 +16,7 @@ use crate::http::Api;
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     list::register(api, site)?;
     export::register(api, site)?;

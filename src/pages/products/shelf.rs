@@ -1,7 +1,7 @@
-//! Which catalog a page is of, and where it and its neighbours are.
+//! Which catalog a page belongs to, and where the pages of a catalog are.
 //!
-//! It stands in the query, `mode`, of pages and of what their forms are sent to: without it, the live one. So whoever has to
-//! sign in first comes back to the same catalog.
+//! `mode` in the query names it, for pages and for what their forms are sent to; without it, it is the live one. So a user
+//! who has to sign in first comes back to the same catalog.
 
 use std::fmt;
 
@@ -14,17 +14,17 @@ use crate::pages::frame::FramedTeam;
 use crate::pages::text::encoded;
 use crate::pages::visit::Visit;
 
-/// One of a team's catalogs, to whoever is signed in.
+/// One of a team's catalogs, for the signed-in user.
 pub(super) struct Shelf {
     pub(super) team: FramedTeam,
     pub(super) member: CatalogMember,
 }
 
 impl Shelf {
-    /// That of the query; `team` is as the path has it.
+    /// Returns the catalog of the query; `team` is as the path has it.
     ///
     /// # Errors
-    /// As of [`Visit::team`]; [`Failure::NotFound`] for a mode that there is not.
+    /// As for [`Visit::team`]; [`Failure::NotFound`] for an unknown mode.
     pub(super) async fn of(visit: &Visit, team: &str) -> Result<Shelf, Failure> {
         let mode = visit.query("mode");
         let mode = mode.map_or(Ok(Mode::Live), |it| it.parse());
@@ -42,10 +42,10 @@ impl Shelf {
         Ok(Shelf { team, member })
     }
 
-    /// The same, for whoever may change it.
+    /// The same, for users who may change it.
     ///
     /// # Errors
-    /// As of [`of`](Shelf::of); [`Error::RoleInsufficient`] for viewers.
+    /// As for [`of`](Shelf::of); [`Error::RoleInsufficient`] for viewers.
     pub(super) async fn to_change(visit: &Visit, team: &str) -> Result<Shelf, Failure> {
         let shelf = Shelf::of(visit, team).await?;
         match shelf.member.role.may_write() {
@@ -54,10 +54,10 @@ impl Shelf {
         }
     }
 
-    /// Which products a query asks for: the active ones, unless it says otherwise.
+    /// Returns which products a query asks for: the active ones, unless it says otherwise.
     ///
     /// # Errors
-    /// [`Failure::NotFound`] for a status that there is not.
+    /// [`Failure::NotFound`] for an unknown status.
     pub(super) fn status(visit: &Visit) -> Result<StatusFilter, Failure> {
         let status = visit.query("status");
         let status = status.map_or(Ok(StatusFilter::Active), |it| it.parse());

@@ -1,5 +1,5 @@
-//! The most, the longest and the costliest violations that a request can have: all fit into both
-//! documents, and to tell them costs little.
+//! The most, the longest and the costliest violations that a request can have: all fit into both documents, and reporting
+//! them costs little.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ fn written(problem: Problem) -> Vec<u8> {
     serde_json::to_vec(&problem.into_catalog(REQUEST_ID).body).unwrap()
 }
 
-/// Asserts that the answer is valid, and gives what it says.
+/// Asserts that the answer is valid, and returns its body.
 fn valid(problem: Problem) -> Value {
     let text = written(problem);
     let wrong = check(
@@ -46,7 +46,7 @@ fn valid(problem: Problem) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// As many different names as fit into so many bytes, the shortest first, each with `more` bytes beside.
+/// Returns as many different names as fit into `bytes` bytes, the shortest first, each with `more` bytes besides.
 fn shortest_names(bytes: usize, more: usize) -> Vec<String> {
     let letters: Vec<char> = ('!'..='~')
         .filter(|it| !"\"\\&=+%#;".contains(*it))
@@ -87,7 +87,7 @@ fn as_many_violations_as_a_body_can_have_fit_into_the_documents() {
     let told = valid(of_body(&body));
     let members: serde_json::Map<String, Value> = serde_json::from_str(&body).unwrap();
     assert!(members.len() > 9_000);
-    // Besides, the three required ones are missing.
+    // The three required ones are missing, too.
     let expected = format!(
         "Validation failed; {} violations, of which 100 are listed",
         members.len() + 3
@@ -98,8 +98,7 @@ fn as_many_violations_as_a_body_can_have_fit_into_the_documents() {
 
 #[test]
 fn as_many_violations_as_an_address_can_have_fit_into_the_documents() {
-    // An unknown parameter is at least one byte and what parts it from the next one: here even the same
-    // name is told each time.
+    // An unknown parameter is at least one byte and a separator: here even the same name is reported each time.
     let violation = Violation::new(
         "",
         constraint::UNKNOWN,
@@ -169,7 +168,7 @@ fn awkward() -> Vec<String> {
     ]
 }
 
-/// The violations of awkward values, by a schema and by all in it.
+/// Returns the violations of awkward values, by a schema and by all in it.
 fn provoked(schema: &Schema) -> Vec<Violation> {
     let inner = match &schema.kind {
         Kind::Ref(schema) => provoked(schema),
@@ -219,7 +218,7 @@ fn every_message_fits_into_the_documents_whatever_came() {
     valid(of_body("\u{10FFFF}"));
 }
 
-/// The least time of several.
+/// Returns the shortest of several times.
 fn time<T>(mut work: impl FnMut() -> T) -> Duration {
     let times = (0..20).map(|_| {
         let start = Instant::now();
