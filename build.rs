@@ -1,5 +1,5 @@
-//! Makes the server's modules from the published documents, and the lists of migrations from their
-//! folders: editing a document or adding a file, and building again, is the whole loop.
+//! Generates the server's modules from the published documents, and the lists of migrations from their folders: after
+//! editing a document or adding a file, building again is all that is needed.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use openapi_dropshot::Generator;
 
-/// The folders of migrations. What one engine has the other has too, under the same name.
+/// The folders of migrations. Both engines have the same ones, under the same names.
 const MIGRATIONS: [(&str, &str); 2] = [
     ("src/sqlite/migrations", "sqlite_migrations.rs"),
     ("src/postgres/migrations", "postgres_migrations.rs"),
@@ -28,8 +28,8 @@ fn main() {
     }
 }
 
-/// Gives the program its version, with the commit: that of `INVOICING_COMMIT`, which a packager sets, or else that of git in
-/// what is built to be shipped. Other builds say that they are none of those, because each commit would build all of it again.
+/// Gives the program its version, with the commit: that of `INVOICING_COMMIT`, which a packager sets, or else that of git,
+/// in release builds. Other builds are marked as neither, because each commit would rebuild everything.
 fn tell_version() {
     println!("cargo::rerun-if-env-changed=INVOICING_COMMIT");
     let given = env::var("INVOICING_COMMIT")
@@ -46,13 +46,14 @@ fn tell_version() {
         (None, true) => "commit not known".to_owned(),
         (None, false) => "development build".to_owned(),
     };
-    // Not `INVOICING_...`: cargo hands it on to what it runs, which would take it for a setting.
+    // Not `INVOICING_...`: cargo passes it on to the programs it runs, which would take it for a setting.
     let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
     println!("cargo::rustc-env=VERSION_AND_COMMIT={version} ({build})");
 }
 
-/// The commit that is checked out, if this is a checkout and there is git; cargo asks again once it is another. A copy of
-/// the files that lies in a repository of something else has none: that repository's commit would say nothing about it.
+/// Returns the commit that is checked out, if this is a checkout and git is installed; cargo runs this again when the commit
+/// changes. A copy of the files inside a repository of something else has none: that repository's commit would be
+/// meaningless for it.
 fn commit_of_git() -> Option<String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;
@@ -92,7 +93,7 @@ fn list_migrations() -> Result<(), String> {
     Ok(())
 }
 
-/// The names of the files of a folder, which are numbered from 0001 without a gap.
+/// Returns the file names in a folder, which are numbered from 0001 without gaps.
 fn migrations(folder: &str) -> Result<Vec<String>, String> {
     let failed = |error: std::io::Error| format!("{folder}: {error}");
     let mut names = Vec::new();

@@ -1,8 +1,8 @@
-//! The generator as a build script uses it: documents in, modules in `OUT_DIR` out, problems as cargo shows them.
+//! The generator for build scripts: reads documents, writes modules to `OUT_DIR`, and reports problems through cargo.
 //!
-//! Nothing here fails: a build script has nobody to hand an error to but cargo, which is told of each problem on a line of
-//! its own (`cargo::error`), fails the build for it, and shows no more than these lines. So all problems of all documents
-//! are told at once, and a script goes on to what else it has to do.
+//! Nothing here returns an error: a build script can report errors only to cargo, which takes each problem on a line of
+//! its own (`cargo::error`), fails the build, and shows nothing but these lines. So all problems of all documents are
+//! reported at once, and the script carries on with its other work.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use indexmap::IndexMap;
 
 use crate::{Document, Problems};
 
-/// Makes the server's module of a document, for a build script.
+/// Generates the server's module of a document, from a build script.
 ///
-/// `openapi/shop.yaml` becomes `shop.rs` in `OUT_DIR`. A document with problems fails the build, with all of them. That
-/// is all that `main` of most build scripts has to say:
+/// `openapi/shop.yaml` becomes `shop.rs` in `OUT_DIR`. A document with problems fails the build, which shows all of them.
+/// For most build scripts, this is all of `main`:
 ///
 /// ```no_run
 /// openapi_dropshot::generate("openapi/shop.yaml");
 /// ```
 ///
-/// The crate includes what has been made:
+/// The crate includes the result:
 ///
 /// ```ignore
 /// pub mod shop {
@@ -29,12 +29,12 @@ use crate::{Document, Problems};
 /// }
 /// ```
 ///
-/// [`Generator`] makes more: servers of several documents, and clients.
+/// [`Generator`] does more: servers for several documents, and clients.
 pub fn generate(document: impl AsRef<Path>) {
     Generator::new().server(document).generate();
 }
 
-/// What a build script makes of documents.
+/// What a build script generates, and from which documents.
 ///
 /// ```no_run
 /// openapi_dropshot::Generator::new()
@@ -44,8 +44,8 @@ pub fn generate(document: impl AsRef<Path>) {
 ///     .generate();
 /// ```
 ///
-/// Each server is a file of `OUT_DIR`, called like the document (`shop.rs`). All clients are one folder there, `client`,
-/// whose `mod.rs` has a module for each document. A crate includes it as one of its own:
+/// Each server is a file in `OUT_DIR`, named after the document (`shop.rs`). All clients go into one folder there,
+/// `client`, whose `mod.rs` has a module for each document. A crate includes it as a module of its own:
 ///
 /// ```ignore
 /// pub mod client {
@@ -53,7 +53,7 @@ pub fn generate(document: impl AsRef<Path>) {
 /// }
 /// ```
 ///
-/// A client that is to be read, or published without this generator, is written into the sources instead, by
+/// To read a client's code, or to publish it without this generator, write it into the sources instead, with
 /// `openapi-dropshot client`.
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing is made before `generate`"]
@@ -66,44 +66,44 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Makes nothing yet.
+    /// Creates a generator with nothing to generate yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The server's module of one more document, by its path from the package's folder.
+    /// Adds the server's module of a document, by its path from the package's folder.
     pub fn server(mut self, document: impl AsRef<Path>) -> Self {
         self.servers.push(document.as_ref().to_owned());
         self
     }
 
-    /// A module for one more document in the client, by its path from the package's folder.
+    /// Adds a module for a document to the client, by its path from the package's folder.
     pub fn client(mut self, document: impl AsRef<Path>) -> Self {
         self.clients.push(document.as_ref().to_owned());
         self
     }
 
-    /// A type of the crate, by its path there, that every client carries. See [`client`](crate::client).
+    /// Sets a type of the crate, by its path there, that every client carries. See [`client`](crate::client).
     pub fn inner(mut self, path: impl Into<String>) -> Self {
         self.inner = Some(path.into());
         self
     }
 
-    /// A feature of the crate under which each document of the client has a mock for tests. See
+    /// Sets a feature of the crate that adds a mock for tests to each document of the client. See
     /// [`client`](crate::client).
     pub fn mock(mut self, feature: impl Into<String>) -> Self {
         self.mock = Some(feature.into());
         self
     }
 
-    /// Takes documents of which a part is documentation only ([`Document::read_leniently`]); cargo shows each of these as
-    /// a warning. Since dropshot does not publish that part, `openapi-dropshot-test` tells it as a difference.
+    /// Accepts documents of which a part is documentation only ([`Document::read_leniently`]); cargo shows each such part
+    /// as a warning. dropshot does not publish it, so `openapi-dropshot-test` reports it as a difference.
     pub fn lenient(mut self) -> Self {
         self.is_lenient = true;
         self
     }
 
-    /// Makes all of it, and tells cargo what it was made of, or what is wrong.
+    /// Generates everything, and tells cargo which files it depends on, or what is wrong.
     pub fn generate(&self) {
         for document in self.servers.iter().chain(&self.clients) {
             println!("cargo::rerun-if-changed={}", document.display());
@@ -128,10 +128,11 @@ impl Generator {
         Ok(document)
     }
 
-    /// Writes into a folder what can be made: no server where two would be one file. What is wrong has a line each.
+    /// Writes what it can into a folder; if two servers would be the same file, it writes neither. Each problem is one
+    /// line.
     fn make(&self, folder: &Path) -> Result<(), Vec<String>> {
         let mut problems = Vec::new();
-        // Each document is read once, so that what is wrong with it is told once.
+        // Each document is read once, so that its problems are reported once.
         let mut documents = IndexMap::new();
         for path in self.servers.iter().chain(&self.clients) {
             documents
@@ -190,7 +191,7 @@ fn write_client(folder: &Path, modules: BTreeMap<String, String>) -> Result<(), 
     Ok(())
 }
 
-/// A module without what it says of itself, which is no Rust where it is included.
+/// The module without its own documentation (`//!`), which is not valid Rust where it is included.
 fn without_head(text: &str) -> String {
     let lines = text.lines().skip_while(|line| line.starts_with("//!"));
     lines.map(|line| format!("{line}\n")).collect()
@@ -206,7 +207,7 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// A folder of this test alone, with these documents, each of one operation of that name.
+    /// A folder for this test alone, with these documents, each with one operation of that name.
     fn folder(name: &str, documents: &[(&str, &str)]) -> PathBuf {
         let folder = format!("openapi-dropshot-{name}-{}", std::process::id());
         let folder = env::temp_dir().join(folder);

@@ -1,14 +1,13 @@
-//! What a document means, once it has been read and nothing in it is in doubt.
+//! The meaning of a document, once it has been read and checked.
 //!
-//! This is the seam between the two halves of the generator. Parsing makes a
-//! [`Document`] or a list of problems; emission makes Rust from a [`Document`] and has
-//! no errors of its own. So whatever the emitting half relies upon is promised here, and is refused
-//! there:
+//! This is the seam between the two halves of the generator. Parsing turns text into a [`Document`] or a list of
+//! problems; emission turns a [`Document`] into Rust and has no errors of its own. So everything that emission relies
+//! on is promised here, and parsing refuses documents that would break it:
 //!
-//! - every `$ref` is resolved: references to parameters, headers, responses and examples are gone,
-//!   and those to schemas are [`Kind::Ref`]s that [`Document::schemas`] holds;
-//! - references run in circles through lists, maps and variants only, so that every type has a size, and
-//!   none leads to another reference;
+//! - every `$ref` is resolved: references to parameters, headers, responses and examples are gone, and those to
+//!   schemas are [`Kind::Ref`]s that [`Document::schemas`] holds;
+//! - references form cycles only through lists, maps and variants, so every type has a size, and none leads to
+//!   another reference;
 //! - every component, operation, property, value of an enumeration and parameter has a Rust name of its own
 //!   ([`crate::names`]);
 //! - a scalar that is constrained in any way is a component, so that every check has a type. Inline
@@ -16,26 +15,27 @@
 //!   inline schemas; so is any value;
 //! - `nullable` is a property of the component, the inline schema, the reference or the body that has it,
 //!   and never of a parameter, a header or an error;
-//! - what `default` says passes the schema that it belongs to;
-//! - the successes of an operation differ in status alone, or are JSON or nothing; so are its errors, always;
-//! - a body of a form is an object.
+//! - every `default` passes the schema that it belongs to;
+//! - the successes of an operation differ in status alone, or are JSON or nothing; its errors always are JSON or
+//!   nothing;
+//! - the body of a form is an object.
 //!
 //! # How the model stays small
 //!
-//! Documents say one thing in many ways. Whoever emits code sees one of them: the other ways become it
-//! while the document is read, and [`Schema::json`] keeps what was written, for what is published.
+//! Documents can say one thing in many ways. Emission sees only one of them: reading normalizes the others, and
+//! [`Schema::json`] keeps the original for publication.
 //!
-//! - A schema that needs a type and stands inline becomes a component, under a name that is made of its
-//!   place ([`Schema::is_made`], [`crate::names::part`]). Emission knows no inline objects.
+//! - An inline schema that needs a type becomes a component, with a name derived from its place ([`Schema::is_made`],
+//!   [`crate::names::part`]). Emission knows no inline objects.
 //! - `allOf` of one reference is that reference, with the `nullable` and the `default` beside it.
-//! - A component that says what another says, and an `allOf` of several, are what they say: an object with the
-//!   members of all parts. Properties beside a list of alternatives are in each alternative.
+//! - A component that repeats another, and an `allOf` of several, become what they mean: an object with the members
+//!   of all parts. Properties beside a list of alternatives move into each alternative.
 //! - An alternative that is null makes the whole nullable.
 //! - A bound that the format of an integer implies is not a bound.
-//! - `nullable` of a parameter says nothing, since no text is null.
+//! - `nullable` of a parameter has no effect, since no text is null.
 //!
-//! So a new way to say something is a change of the parsing half alone. A new thing to say is a [`Kind`],
-//! or a field of one; the compiler then finds each place of the emitting half that has to know it.
+//! So a new way to say something changes only the parsing half. A new thing to say is a [`Kind`], or a field of one;
+//! the compiler then finds each place in the emitting half that must handle it.
 
 mod object;
 mod operation;
@@ -55,7 +55,7 @@ pub use operation::{
 pub(crate) use schema::OfForm;
 pub use schema::{Alternative, Bound, Bounds, Format, Kind, Limit, Schema, Sign, Text, Width};
 
-/// One OpenAPI document of the subset that [`crate`] states.
+/// An OpenAPI document of the subset described at [`crate`].
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The file that it was read from, as the caller named it.
@@ -68,27 +68,26 @@ pub struct Document {
     pub version: String,
     /// `info.description`.
     pub description: Option<String>,
-    /// The tags, in the document's order. Operations use no others.
+    /// The tags, in the document's order. Operations use no other tags.
     pub tags: IndexMap<String, Tag>,
     /// All operations, in the document's order.
     pub operations: Vec<Operation>,
-    /// `components.schemas`, in the document's order, and behind them the schemas that stand inline and
-    /// need a type.
+    /// `components.schemas`, in the document's order, followed by the inline schemas that need a type.
     pub schemas: IndexMap<String, Schema>,
     /// `components.securitySchemes`, in the document's order.
     pub security_schemes: IndexMap<String, SecurityScheme>,
-    /// The whole document as it is published.
+    /// The whole document as published.
     pub source: Value,
 }
 
-/// A tag, and what the document tells about it.
+/// A tag, and how the document describes it.
 #[derive(Clone, Debug)]
 pub struct Tag {
     /// `description`.
     pub description: Option<String>,
 }
 
-/// How a caller proves who it is.
+/// How a caller proves its identity.
 #[derive(Clone, Debug)]
 pub struct SecurityScheme {
     /// Where the credential travels.
@@ -117,9 +116,9 @@ pub enum Credential {
 /// A security scheme that an operation asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Required {
-    /// The scheme, which [`Document::security_schemes`] has.
+    /// The scheme, a key of [`Document::security_schemes`].
     pub scheme: String,
-    /// What the credential has to be good for.
+    /// The scopes that the credential must have.
     pub scopes: Vec<String>,
 }
 
@@ -133,18 +132,17 @@ pub(crate) fn error_hook(operations: &[Operation], schema: &str) -> String {
 }
 
 impl Document {
-    /// The schema itself, or the component that it refers to.
+    /// Returns the schema itself, or the component that it refers to.
     #[must_use]
     pub fn resolve<'a>(&'a self, schema: &'a Schema) -> &'a Schema {
         match &schema.kind {
-            // Every reference was resolved when the document was read, so the second half never
-            // happens.
+            // Every reference was resolved when the document was read, so the fallback is never used.
             Kind::Ref(name) => self.schemas.get(name).unwrap_or(schema),
             _ => schema,
         }
     }
 
-    /// The components that a component refers to, at any depth of its own text.
+    /// Returns the components that a component refers to, at any depth of its own text.
     #[must_use]
     pub fn references(&self, name: &str) -> Vec<&str> {
         self.schemas
@@ -153,7 +151,7 @@ impl Document {
             .unwrap_or_default()
     }
 
-    /// Whether references lead from one component to another, or around to itself.
+    /// Returns whether references lead from one component to another, or back to itself.
     #[must_use]
     pub fn leads(&self, from: &str, to: &str) -> bool {
         let (mut seen, mut open) = (IndexSet::new(), self.references(from));
@@ -168,8 +166,8 @@ impl Document {
         false
     }
 
-    /// The components whose types decide by themselves whether a value is one of theirs: the alternatives that
-    /// are told by trial, and all that these lead to.
+    /// Returns the components whose types must decide for themselves whether a value belongs to them: the
+    /// alternatives that are told apart by trial, and everything these lead to.
     #[must_use]
     pub(crate) fn tried(&self) -> IndexSet<&str> {
         let alternatives = self.schemas.values().flat_map(Schema::tried);
@@ -182,36 +180,36 @@ impl Document {
         seen
     }
 
-    /// Whether the schema, or the component that it refers to, admits null.
+    /// Returns whether the schema, or the component that it refers to, admits null.
     #[must_use]
     pub fn is_nullable(&self, schema: &Schema) -> bool {
         schema.nullable || self.resolve(schema).nullable
     }
 
-    /// The function of the server's trait that makes bodies of this component for errors: called like it, or
-    /// `..._answer` where an operation is called like it.
+    /// Returns the name of the function in the server's trait that makes error bodies of this component: the
+    /// component's own name, or `..._answer` if an operation has that name.
     #[must_use]
     pub fn error_hook(&self, schema: &str) -> String {
         error_hook(&self.operations, schema)
     }
 
-    /// What describes error bodies, in the order of first use.
+    /// Returns the descriptions of error bodies, in the order of first use.
     #[must_use]
     pub fn error_schemas(&self) -> Vec<String> {
         let all = self.operations.iter().filter_map(Operation::error_schema);
         all.collect::<IndexSet<_>>().into_iter().collect()
     }
 
-    /// Reads a file and judges it. The module takes the name of the file.
+    /// Reads and checks a file. The module is named after the file.
     ///
     /// # Errors
-    /// Everything that is wrong with the document, or that the file cannot be read.
+    /// All problems of the document, or that the file cannot be read.
     pub fn read(path: impl AsRef<std::path::Path>) -> Result<Self, crate::Problems> {
         crate::parse::file(path.as_ref())
     }
 
-    /// Reads a file as [`read`](Document::read) does, but takes as documentation what no generated code can keep, and
-    /// says what that is ([lenient reading](crate#lenient-reading)).
+    /// Reads a file as [`read`](Document::read) does, but treats as documentation what no generated code can enforce,
+    /// and reports it ([lenient reading](crate#lenient-reading)).
     ///
     /// ```no_run
     /// let (document, not_kept) = openapi_dropshot::Document::read_leniently("openapi.yaml")?;
@@ -223,17 +221,17 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// Everything else that is wrong with the document, or that the file cannot be read.
+    /// All remaining problems of the document, or that the file cannot be read.
     pub fn read_leniently(
         path: impl AsRef<std::path::Path>,
     ) -> Result<(Self, Vec<crate::Problem>), crate::Problems> {
         crate::parse::lenient_file(path.as_ref())
     }
 
-    /// Judges the text of a document as [`read_leniently`](Document::read_leniently) does.
+    /// Checks the text of a document as [`read_leniently`](Document::read_leniently) does.
     ///
     /// # Errors
-    /// Everything else that is wrong with it.
+    /// All remaining problems of the document.
     pub fn parse_leniently(
         file: &str,
         text: &str,
@@ -242,10 +240,10 @@ impl Document {
         crate::parse::lenient_document(file, text, module)
     }
 
-    /// Judges the text of a document, YAML or JSON. `file` is what problems call it.
+    /// Checks the text of a document, YAML or JSON. `file` is its name in problems.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the document.
     pub fn parse(file: &str, text: &str, module: &str) -> Result<Self, crate::Problems> {
         crate::parse::document(file, text, module)
     }

@@ -1,29 +1,27 @@
 //! How the names of a document become Rust names.
 //!
-//! typify and progenitor have rules of their own for this, and these are the same. They are
-//! restated because the server's glue needs them, too, and because two names of a document that
-//! become one name of Rust are refused when the document is read, not by the compiler. [`is_plain`]
-//! keeps to the names for which the rules cannot differ.
+//! typify and progenitor have rules of their own for this; these are the same. They are restated because the server's glue
+//! needs them too, and because two names of a document that become one Rust name must be refused when the document is read,
+//! not by the compiler. [`is_plain`] accepts only names for which the rules cannot differ.
 
 use std::collections::{HashMap, HashSet};
 
 use heck::{ToPascalCase, ToSnakeCase};
 
-/// The Rust type for this name: `share-link` and `shareLink` become `ShareLink`.
+/// Returns the Rust type for this name: `share-link` and `shareLink` become `ShareLink`.
 #[must_use]
 pub fn of_type(name: &str) -> String {
     escape(name.to_pascal_case())
 }
 
-/// The Rust function, field or module for this name: `unitPrice` becomes `unit_price`, `type`
-/// becomes `type_`.
+/// Returns the Rust function, field or module for this name: `unitPrice` becomes `unit_price`, `type` becomes `type_`.
 #[must_use]
 pub fn value(name: &str) -> String {
     escape(name.to_snake_case())
 }
 
-/// The fields of Rust for the properties of an object, in their order: [`value`] of what [`plain`] makes of
-/// each. Where two become the same, `_2` follows the later, or the next number that is free.
+/// Returns the Rust fields for the properties of an object, in order: [`value`] applied to the result of [`plain`]. If two
+/// become the same, the later gets `_2`, or the next number that is free.
 #[must_use]
 pub fn fields<'n>(properties: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     let names = properties.into_iter().map(|it| plain(it).to_snake_case());
@@ -33,13 +31,13 @@ pub fn fields<'n>(properties: impl IntoIterator<Item = &'n str>) -> Vec<String> 
         .collect()
 }
 
-/// The variants of Rust for the values of an enumeration, in their order: [`of_type`] of what [`plain`] makes of
-/// each. Where two become the same, `2` follows the later, or the next number that is free.
+/// Returns the Rust variants for the values of an enumeration, in order: [`of_type`] applied to the result of [`plain`]. If
+/// two become the same, the later gets `2`, or the next number that is free.
 #[must_use]
 pub fn variants<'n>(values: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     let names = values.into_iter().map(|it| plain(it).to_pascal_case());
     let names = distinct(names.collect(), "").into_iter();
-    // The one word that Rust keeps to itself in this case.
+    // The only reserved word in this case.
     let names = names.map(|it| if it == "Self" { "Self_".to_owned() } else { it });
     names.collect()
 }
@@ -52,7 +50,7 @@ fn distinct(names: Vec<String>, between: &str) -> Vec<String> {
         if taken.insert(name.clone()) {
             return name;
         }
-        // Numbers that were tried before are not tried again, so that many of one name take no longer.
+        // Numbers tried before are not tried again, so many names that are the same take no longer.
         let number = numbers.entry(name.clone()).or_insert(1);
         loop {
             *number += 1;
@@ -65,8 +63,8 @@ fn distinct(names: Vec<String>, between: &str) -> Vec<String> {
     names.into_iter().map(&mut one).collect()
 }
 
-/// The words of a name that is none of Rust: what is neither a letter A-Z or a-z nor a digit is between words,
-/// but a `+` or a `-` at the beginning is a word. Where no letter begins it, an `x` does.
+/// Returns the words of a name that is not valid in Rust: characters other than A-Z, a-z and digits separate words, but a
+/// leading `+` or `-` is a word. If the result would not start with a letter, an `x` is put in front.
 #[must_use]
 pub fn plain(name: &str) -> String {
     let (sign, rest) = match name.chars().next() {
@@ -83,15 +81,15 @@ pub fn plain(name: &str) -> String {
     }
 }
 
-/// The name of an inline schema: that of what it stands in, and the part that it is of it. `Crate` and
-/// `unitPrice` make `CrateUnitPrice`.
+/// Returns the name of an inline schema: the name of what contains it, followed by its part in that. `Crate` and `unitPrice`
+/// make `CrateUnitPrice`.
 #[must_use]
 pub fn part(whole: &str, part: &str) -> String {
     whole.to_pascal_case() + &part.to_pascal_case()
 }
 
-/// Whether the name begins with an ASCII letter, and goes on with letters, digits and single `_`,
-/// `-` or `.` between them. Such a name is also a token of HTTP (RFC 9110, section 5.6.2).
+/// Returns whether the name starts with an ASCII letter, and continues with letters, digits and single `_`, `-` or `.`
+/// between them. Such a name is also a token of HTTP (RFC 9110, section 5.6.2).
 #[must_use]
 pub fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -100,8 +98,8 @@ pub fn is_plain(name: &str) -> bool {
             .all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
-/// Whether the name is plain, or would be with one `-` for whatever else stands between its words: `find pet
-/// by id`, `pets/list`. Rust's names do not tell these apart.
+/// Returns whether the name is plain, or would be with a single `-` in place of whatever separates its words:
+/// `find pet by id`, `pets/list`. Rust names do not distinguish these.
 #[must_use]
 pub fn is_phrase(name: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric();
@@ -112,8 +110,7 @@ pub fn is_phrase(name: &str) -> bool {
     name.starts_with(is_word) && name.is_ascii() && is_plain(&words.join("-"))
 }
 
-/// The words that Rust keeps to itself (Reference, "Keywords", strict and reserved), for which a type, a function or a field
-/// cannot be named.
+/// Rust's reserved words (Reference, "Keywords", strict and reserved), which cannot name a type, a function or a field.
 const KEYWORDS: [&str; 52] = [
     "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
     "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
@@ -139,7 +136,7 @@ mod tests {
         assert!(KEYWORDS.is_sorted(), "they are searched");
         for word in KEYWORDS {
             let is_name = syn::parse_str::<syn::Ident>(word).is_ok();
-            // The first is one since edition 2024, the second in some places alone.
+            // The first is a keyword only since edition 2024, the second only in some places.
             assert!(!is_name || ["gen", "macro"].contains(&word), "{word}");
             assert!(escape(word.to_owned()).ends_with('_'), "{word}");
         }

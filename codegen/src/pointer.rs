@@ -7,7 +7,8 @@ use std::fmt;
 pub struct Pointer(String);
 
 impl Pointer {
-    /// The pointer to the member, or to the item of this index, of what this points to.
+    /// Returns the pointer to the member of this name, or to the item of this index, in the value
+    /// that this points to.
     #[must_use]
     pub fn child(&self, token: impl fmt::Display) -> Self {
         let token = token.to_string().replace('~', "~0").replace('/', "~1");

@@ -6,8 +6,7 @@ use crate::model::Pointer;
 
 /// One thing that the generator refuses.
 ///
-/// Shown as `openapi/catalog.yaml: /paths/~1products/get: the operation has no operationId; write
-/// ...`.
+/// Displayed as `openapi/catalog.yaml: /paths/~1products/get: the operation has no operationId; write ...`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The file, as the caller named it.
@@ -36,8 +35,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A text on one line: a document may have any name, and whoever reads these lines, such as cargo those of a build script,
-/// would take a second one for its own.
+/// A text on one line. A document may contain any name, and a program that reads these lines (cargo reads those of a build
+/// script) would take a second line for a message of its own.
 struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {
@@ -54,7 +53,7 @@ impl fmt::Display for OneLine<'_> {
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// Sorts what was found. `None` when that is nothing.
+    /// Sorts the problems found. Returns `None` if there are none.
     #[must_use]
     pub(crate) fn new(mut found: Vec<Problem>) -> Option<Self> {
         found.sort();
@@ -75,7 +74,7 @@ impl From<Problem> for Problems {
 }
 
 impl fmt::Display for Problems {
-    /// One line a problem.
+    /// Writes one line per problem.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0
             .iter()

@@ -1,9 +1,9 @@
-//! Documents that the generator accepts, what it makes of them, and how that behaves.
+//! Documents that the generator accepts, the code generated from them, and how that behaves.
 //!
-//! `accepted/CASE.yaml` becomes `accepted/CASE.rs`, and all of them become the client of the folder
-//! `accepted/client`. What stands there is compiled into this test. After a change of the
-//! generator: `EXPECTORATE=overwrite cargo test -p openapi-dropshot --test accepted`, twice, since the first
-//! run still has the old text compiled in; and read the difference.
+//! `accepted/CASE.yaml` becomes `accepted/CASE.rs`, and all of them become the client in the folder
+//! `accepted/client`. These files are compiled into this test. After a change of the generator:
+//! `EXPECTORATE=overwrite cargo test -p openapi-dropshot --test accepted`, twice, since the first run still
+//! has the old text compiled in; and read the difference.
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,8 @@ mod scalars;
 mod security;
 #[path = "accepted/union_types.rs"]
 mod union_types;
-// Once more, where nothing uses it: a client warns nobody of what its documents have no use for.
+// Once more, without any use of it: a client must not cause warnings about parts that its documents do not
+// use.
 #[path = "accepted/client/newtype.rs"]
 #[deny(warnings)]
 #[allow(clippy::duplicate_mod)]
@@ -100,7 +101,7 @@ fn the_client_is_as_expected() {
 fn no_output_has_floating_point() {
     for case in CASES {
         let mut texts = openapi_dropshot::client(&[read(case)], None, None).unwrap();
-        // `Decimal` itself converts to and from it, when asked to.
+        // `Decimal` itself converts to and from it, on request.
         texts.remove("decimal.rs");
         texts.insert(
             case.to_owned(),

@@ -1,4 +1,4 @@
-//! The crates that are published: whether each stands alone, without the repository that it comes from.
+//! The published crates: whether each works alone, without the repository that it comes from.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ const FAMILY: [&str; 5] = [
     "openapi-dropshot-test",
 ];
 
-/// The packages of the workspace, as cargo knows them.
+/// The packages of the workspace, as reported by cargo.
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args([

@@ -1,11 +1,11 @@
-//! What the generator costs grows as the document does, and no faster: eight times the document costs about
-//! eight times the processor time, where a look at all types for each type would cost up to 64 times.
+//! The generator's cost grows no faster than the document: eight times the document costs about eight times
+//! the processor time, where looking at all types for each type would cost up to 64 times.
 
 use openapi_dropshot::Document;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 
-/// What eight times the document may cost; the rest above eight is for caches and neighbours.
+/// What eight times the document may cost; the margin above eight is for caches and other load.
 const LIMIT: f64 = 11.0;
 
 /// A document with this many components of each kind, and as many operations.
@@ -74,7 +74,7 @@ fn path(operation: usize, component: usize) -> Value {
     } })
 }
 
-/// The processor time of this thread that it takes, in seconds.
+/// The processor time of this thread that generating takes, in seconds.
 fn cost(document: &Document) -> f64 {
     let now = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);
@@ -86,7 +86,7 @@ fn cost(document: &Document) -> f64 {
     now() - start
 }
 
-/// Neighbours make a program slower, and never faster: one measurement of three below the limit is enough.
+/// Other load makes a program slower, and never faster: one measurement of three below the limit is enough.
 fn grows_with_the_document(document: impl Fn(usize) -> Document) {
     let ratios: Vec<f64> = std::iter::repeat_with(|| cost(&document(8)) / cost(&document(1)))
         .take(3)

@@ -1,6 +1,7 @@
-//! Lenient reading: what it takes and tells, and what stays refused.
+//! Lenient reading: what it accepts and reports, and what stays refused.
 //!
-//! After a change of what is told: `EXPECTORATE=overwrite cargo test -p openapi-dropshot --test lenient`.
+//! After a change of what is reported:
+//! `EXPECTORATE=overwrite cargo test -p openapi-dropshot --test lenient`.
 
 use std::path::Path;
 
@@ -21,7 +22,7 @@ fn document(thing: &str) -> String {
     )
 }
 
-/// What a lenient reading refuses.
+/// The problems for which a lenient reading refuses this.
 fn refused(thing: &str) -> String {
     match Document::parse_leniently("case", &document(thing), "things") {
         Ok((_, told)) => panic!("accepted, having told {told:?}"),
@@ -40,7 +41,7 @@ fn what_is_not_kept_is_told_item_by_item() {
         folder().join("things.txt"),
         &told.replace(&name, "things.yaml"),
     );
-    // What is published keeps it.
+    // The published document keeps it.
     let published = &document.source["components"]["schemas"]["Thing"];
     assert!(published["properties"]["no"]["not"].is_object() && published["if"].is_object());
 }
@@ -140,7 +141,7 @@ fn a_limit_that_says_which_alternative_is_meant_stays_refused() {
         let not = "case: /components/schemas/Thing/oneOf/0/not: `not` is not a keyword";
         assert!(told.contains(not), "{told}");
     }
-    // What tells these apart is their type.
+    // Their type tells these apart.
     let text = document("{ oneOf: [{ type: string, not: { maxLength: 3 } }, { type: integer }] }");
     let (_, told) = Document::parse_leniently("case", &text, "things").unwrap();
     assert_eq!(told.len(), 1);

@@ -1,8 +1,9 @@
-//! The mocks of answers that have one of several bodies. That mocks compile, the scoreboard tries.
+//! The mocks of responses that have one of several bodies. The scoreboard checks that mocks
+//! compile.
 
 use openapi_dropshot::Document;
 
-/// The mock of a document in `accepted/`, without the space between its words.
+/// The mock of a document in `accepted/`, with all spaces removed.
 fn mock(document: &str) -> String {
     let path = format!(
         "{}/tests/accepted/{document}.yaml",

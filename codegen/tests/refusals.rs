@@ -1,5 +1,4 @@
-//! The page of refusals, `docs/generator/refusals.md`: every message of the documents in `rejected/`, sorted by what it is
-//! about.
+//! The page of refusals, `docs/generator/refusals.md`: every message for the documents in `rejected/`, sorted by topic.
 //!
 //! After a change of a message: `EXPECTORATE=overwrite cargo test -p openapi-dropshot --test rejected --test refusals`.
 
@@ -12,7 +11,7 @@ use openapi_dropshot::Document;
 
 const PAGE: &str = "../docs/generator/refusals.md";
 
-/// The parts of the page. A message is in the first whose words its place has.
+/// The parts of the page. A message goes into the first part with words that occur in its place.
 const PARTS: [(&str, &[&str]); 6] = [
     ("Security", &["securitySchemes", "security"]),
     ("Schemas", &["schema", "schemas"]),
@@ -52,7 +51,7 @@ fn sentence(text: &str) -> String {
     format!("{first}{}.", letters.as_str())
 }
 
-/// An item of a list, in lines of the width of the page.
+/// An item of a list, wrapped to the width of the page.
 fn item(text: &str) -> String {
     let (mut lines, mut line) = (String::new(), "-".to_owned());
     for word in text.split(' ') {

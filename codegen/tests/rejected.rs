@@ -1,4 +1,4 @@
-//! Documents that the generator refuses, each with everything that it says about them.
+//! Documents that the generator refuses, each with its full report.
 //!
 //! `rejected/CASE.yaml` (or `.json`) and `rejected/CASE.txt` are a pair. After a change of a
 //! message: `EXPECTORATE=overwrite cargo test -p openapi-dropshot --test rejected`, and read the difference.
@@ -60,7 +60,7 @@ fn a_file_that_is_not_there_is_a_problem_of_that_file() {
     );
 }
 
-/// A document that is right, as a file of this name.
+/// A valid document, as a file of this name.
 fn named(module: &str) -> Result<Document, openapi_dropshot::Problems> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/accepted/absence.yaml");
     let text = fs::read_to_string(path).unwrap();

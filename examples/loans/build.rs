@@ -1,4 +1,5 @@
-//! Makes the server's trait and the client of the document: editing it, and building again, is the whole loop.
+//! Generates the server's trait and the client from the document: after editing it, building again is all that
+//! is needed.
 
 fn main() {
     openapi_dropshot::Generator::new()

@@ -13,8 +13,8 @@
 //!     cargo run -p invoicing-client --example import_price_list -- generated/examples/price-list.csv
 //! ```
 //!
-//! The columns are `name`, `price`, `currency`, `sku` and `unit`. It may be repeated after an interruption: the
-//! skus that are there already are counted and left alone. Prices are exact, from the file to the service.
+//! The columns are `name`, `price`, `currency`, `sku` and `unit`. It can be run again after an interruption:
+//! skus that already exist are counted and left alone. Prices are exact, from the file to the service.
 
 use std::error::Error;
 
@@ -71,7 +71,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Tried again by the client as often as is sensible, under one idempotency key.
+/// The client retries this as often as is sensible, under one idempotency key.
 async fn import(client: &Client, row: &Row) -> Result<(), ClientError> {
     client
         .products()

@@ -1,4 +1,4 @@
-//! Mirrors a catalog, archived products too, into a file with one product a line, in JSON.
+//! Mirrors a catalog, including archived products, into a file of JSON with one product per line.
 //!
 //! In one terminal, a service to try it with:
 //!
@@ -13,8 +13,8 @@
 //!     cargo run -p invoicing-client --example mirror_catalog -- catalog.jsonl
 //! ```
 //!
-//! A key that may only read is enough. The file changes only when all pages have come: whoever reads it never
-//! sees half a catalog.
+//! A read-only key is enough. The file changes only once all pages have arrived, so a reader never sees half
+//! a catalog.
 
 use std::error::Error;
 use std::path::PathBuf;

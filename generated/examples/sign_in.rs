@@ -12,9 +12,9 @@
 //! cargo run -p invoicing-client --example sign_in -- session.json
 //! ```
 //!
-//! The demo has a sign-in page that asks nothing, so that this program can be browser and app in one: an app opens
-//! the page in the system's browser, and is called back by the system. When the file has a session already, nobody
-//! has to sign in.
+//! The sign-in page of the demo asks nothing, so this program can be browser and app in one: an app opens the page
+//! in the system's browser, and is called back by the system. If the file already has a session, there is no
+//! sign-in.
 
 use std::error::Error;
 
@@ -32,12 +32,12 @@ const FILE: &str = "01900000-0000-7000-8000-000000000003";
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).ok_or("name a file")?;
-    // An app may have a better place: the keychain of its system, as a `SessionStore` of its own.
+    // An app may have a better place: the system's keychain, through a `SessionStore` of its own.
     let store = SessionFile::new(path);
     let url = std::env::var("INVOICING_BASE_URL").unwrap_or("http://127.0.0.1:8080".to_owned());
     let client = Client::builder(&url).build()?;
-    // From here on the session renews itself, and each new pair of tokens is kept before it is used. Two of
-    // these programs with one file do not end each other's session.
+    // From here on the session renews itself, and each new pair of tokens is saved before it is used. Two such
+    // programs that share a file do not end each other's session.
     let client = match client.with_kept_session(store.clone()).await? {
         Some(client) => client,
         None => client.with_session(sign_in(&client, &url, &store).await?, store),
@@ -68,7 +68,7 @@ async fn sign_in(
     Ok(session)
 }
 
-/// Goes where the browser would, and takes the code off the address that it would be sent to.
+/// Goes where the browser would, and extracts the code from the address that it would be redirected to.
 async fn authorize(url: &str, pkce: &Pkce) -> Result<String, Box<dyn Error>> {
     let page = Url::parse_with_params(
         &format!("{url}/demo/authorize"),

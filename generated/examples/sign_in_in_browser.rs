@@ -1,5 +1,5 @@
-//! Signs a user in as a desktop program does: in the system's browser, which comes back to a port of 127.0.0.1 (RFC 8252,
-//! section 7.3).
+//! Signs a user in as a desktop program does: in the system's browser, which is redirected to a port of 127.0.0.1 (RFC
+//! 8252, section 7.3).
 //!
 //! In one terminal, a service to try it with, which prints an email and a password:
 //!
@@ -7,7 +7,7 @@
 //! cargo run -- demo --fixed
 //! ```
 //!
-//! In another, with what the service calls itself (its setting `origin`):
+//! In another, with the service's own address (its setting `origin`):
 //!
 //! ```sh
 //! INVOICING_ORIGIN=http://localhost:8080 cargo run -p invoicing-client --example sign_in_in_browser
@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::var("INVOICING_BASE_URL").unwrap_or("http://127.0.0.1:8080".to_owned());
     let origin = std::env::var("INVOICING_ORIGIN").unwrap_or(url.clone());
     let client = Client::builder(&url).build()?;
-    // Any port: what is registered is http://127.0.0.1/signed-in.
+    // Any port: http://127.0.0.1/signed-in is registered.
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let redirect_uri = format!("http://{}/signed-in", listener.local_addr()?);
     let pkce = Pkce::generate();
@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Waits for the browser. Other programs may call the port too: what is no answer to this sign-in is passed over.
+/// Waits for the browser. Other programs may call the port too: anything that does not belong to this sign-in is ignored.
 fn code(listener: &TcpListener, page: &Authorization) -> Result<String, AuthorizationError> {
     loop {
         let Ok((mut stream, _)) = listener.accept() else {
@@ -76,7 +76,7 @@ fn code(listener: &TcpListener, page: &Authorization) -> Result<String, Authoriz
             "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
             text.len()
         );
-        // The code counts, also if the browser does not wait for the answer.
+        // The code counts even if the browser does not wait for the response.
         let _ = stream.write_all(answer.as_bytes());
         if code != Err(AuthorizationError::Foreign) {
             return code;
@@ -84,7 +84,7 @@ fn code(listener: &TcpListener, page: &Authorization) -> Result<String, Authoriz
     }
 }
 
-/// What a request asks for: the second word of its first line.
+/// The target of a request: the second word of its first line.
 fn target(stream: &TcpStream) -> std::io::Result<String> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! What a program may watch: each attempt of each call, once it has ended.
+//! Observing calls: each attempt, once it has ended.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use reqwest::{Method, StatusCode};
 
 /// One attempt of a call, as [`ClientBuilder::on_attempt`](crate::ClientBuilder::on_attempt) sees it.
 ///
-/// It has neither credentials nor bodies, so that all of it may be logged and counted.
+/// It contains neither credentials nor bodies, so all of it may be logged and counted.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -41,19 +41,19 @@ pub struct Attempt<'a> {
     pub method: &'a Method,
     /// 1 for the first attempt of a call, 2 for the next.
     pub number: u32,
-    /// The status of the answer, if one came.
+    /// The status of the response, if there was one.
     pub status: Option<StatusCode>,
     /// The id under which the service logged the attempt, if it answered.
     pub request_id: Option<&'a str>,
-    /// Why no answer came, if none did.
+    /// Why there was no response, if there was none.
     pub error: Option<&'a reqwest::Error>,
-    /// How long the attempt took, to the last byte of the answer.
+    /// How long the attempt took, to the last byte of the response.
     pub elapsed: Duration,
-    /// How long the client now waits before it tries again; nothing when this was the last attempt.
+    /// How long the client will now wait before it tries again; `None` if this was the last attempt.
     pub retry_in: Option<Duration>,
 }
 
-/// What is called after each attempt.
+/// The callback after each attempt.
 #[derive(Clone)]
 pub(crate) struct OnAttempt(Arc<dyn Fn(&Attempt<'_>) + Send + Sync>);
 

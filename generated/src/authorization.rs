@@ -1,10 +1,10 @@
-//! Where an app sends its user to sign in, and what comes back (RFC 6749, section 4.1; RFC 7636, 8252 and 9207). It is in no
-//! document, and nothing here is sent by this crate: a browser does that.
+//! The page on which an app's user signs in, and the redirect that follows (RFC 6749, section 4.1; RFC 7636, 8252 and 9207).
+//! It is not in any OpenAPI document, and this crate sends nothing here: a browser does.
 //!
-//! 1. The app makes the address of the page, with a [`Pkce`] that it keeps, and opens it in the system's browser.
+//! 1. The app builds the address of the page, with a [`Pkce`] that it keeps, and opens it in the system's browser.
 //! 2. The user signs in there and approves.
-//! 3. The browser is sent to the app's redirect URI. What comes there is an answer to this request, of this service, only if
-//!    it has the same `state` and names the service as `iss`; anything else is somebody else's, and has no code.
+//! 3. The browser is redirected to the app's redirect URI. The redirect belongs to this request, and comes from this
+//!    service, only if it has the same `state` and names the service as `iss`; anything else is foreign, and has no code.
 //! 4. The code is exchanged, with the verifier.
 
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::types::{ClientId, RedirectUri};
 /// The path of the page.
 const PATH: &str = "/api/auth/mobile/authorize";
 
-/// The address of the page on which a user signs in to an app, while it is made.
+/// Builds the address of the page on which a user signs in to an app.
 ///
 /// ```
 /// use invoicing_client::{Client, Pkce};
@@ -80,7 +80,8 @@ impl AuthorizationUrl {
         }
     }
 
-    /// Where people reach the service, if that is not the base URL of the client: its setting `origin`.
+    /// Sets the address at which users reach the service, if it is not the client's base URL: the service's setting
+    /// `origin`.
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("http://127.0.0.1:8080").build().unwrap();
@@ -97,8 +98,8 @@ impl AuthorizationUrl {
         self
     }
 
-    /// A `state` of the app's own, of 2,048 bytes at most, in place of a random one. Nobody must be able to guess it, or an
-    /// attacker can sign the user in as somebody else.
+    /// Sets a `state` of the app's own, of 2,048 bytes at most, in place of a random one. It must be impossible to guess, or
+    /// an attacker can sign the user in as someone else.
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -114,7 +115,7 @@ impl AuthorizationUrl {
         self
     }
 
-    /// The email that the user will sign in with, as far as the app knows: the page has it filled in.
+    /// Sets the email that the user will sign in with, if the app knows it: the page is pre-filled with it.
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -128,7 +129,7 @@ impl AuthorizationUrl {
         self
     }
 
-    /// Has the user sign in anew, also one who is signed in to the browser (`prompt=login`).
+    /// Makes the user sign in again, even if already signed in to the browser (`prompt=login`).
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -141,7 +142,7 @@ impl AuthorizationUrl {
         self
     }
 
-    /// Makes it.
+    /// Builds the address.
     ///
     /// # Errors
     /// [`Error::InvalidRequest`] names the input that is wrong.
@@ -183,7 +184,7 @@ impl AuthorizationUrl {
     }
 }
 
-/// A sign-in that is under way in a browser.
+/// A sign-in in progress in a browser.
 ///
 /// ```
 /// use invoicing_client::{AuthorizationError, Client, Pkce};
@@ -215,7 +216,7 @@ pub struct Authorization {
 }
 
 impl Authorization {
-    /// The address to open in the system's browser.
+    /// Returns the address to open in the system's browser.
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -228,8 +229,8 @@ impl Authorization {
         &self.url
     }
 
-    /// What the answer is known by, for apps that are closed while the browser is in front. They keep it, with the verifier,
-    /// and make the same sign-in of it again by [`AuthorizationUrl::state`].
+    /// Returns the value that identifies the redirect, for apps that are closed while the browser is in front. They keep it,
+    /// with the verifier, and restore the same sign-in from it with [`AuthorizationUrl::state`].
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -242,7 +243,7 @@ impl Authorization {
         &self.state
     }
 
-    /// The code in the address with which the browser has come back.
+    /// Extracts the code from the address that the browser was redirected to.
     ///
     /// # Errors
     /// [`AuthorizationError`].
@@ -277,7 +278,7 @@ impl Authorization {
     }
 }
 
-/// Why there is no code in what came back.
+/// Why a redirect contains no code.
 ///
 /// ```
 /// use invoicing_client::AuthorizationError;
@@ -291,14 +292,14 @@ impl Authorization {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthorizationError {
-    /// The user has cancelled (`access_denied`), or the app has asked in a wrong way.
+    /// The user cancelled (`access_denied`), or the app's request was wrong.
     Refused {
         /// The code of RFC 6749, section 4.1.2.1.
         error: String,
         /// What it means, for the app's author.
         description: String,
     },
-    /// It is no answer to this request, or not of this service: ignore it, and wait for the right one.
+    /// It does not belong to this request, or does not come from this service: ignore it, and wait for the right one.
     Foreign,
 }
 

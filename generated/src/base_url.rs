@@ -1,4 +1,4 @@
-//! The address that a client is made with, checked so that a mistake in it is named at once.
+//! The base URL of a client, checked so that a mistake in it is reported at once.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use reqwest::Url;
 
 use crate::error::InvalidRequest;
 
-/// Where to look for what is wrong.
+/// Shown in messages as a correct URL.
 const EXAMPLE: &str = "https://invoices.example";
 
-/// The base URL, without a slash at its end.
+/// Returns the base URL, without a trailing slash.
 pub(crate) fn parse(text: &str) -> Result<Arc<str>, InvalidRequest> {
     let wrong = |reason: String| InvalidRequest::new("base_url", reason);
     if let Some(reason) = scheme_problem(text) {
@@ -32,7 +32,8 @@ pub(crate) fn parse(text: &str) -> Result<Arc<str>, InvalidRequest> {
     Ok(url.as_str().trim_end_matches('/').into())
 }
 
-/// What is wrong with the scheme. `localhost:8080` has one for a parser, and none for whoever wrote it.
+/// What is wrong with the scheme. `localhost:8080` has one to a parser, but not to the person who wrote
+/// it.
 fn scheme_problem(text: &str) -> Option<String> {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (Some(scheme), rest),
@@ -66,7 +67,7 @@ fn scheme_problem(text: &str) -> Option<String> {
     Some(format!("{shown} {problem}: write {meant}://{rest}"))
 }
 
-/// The text, unless it may hold a password.
+/// Returns the text, unless it may contain a password.
 fn shown(text: &str) -> String {
     match text.contains('@') {
         true => "it".to_owned(),

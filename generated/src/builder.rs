@@ -1,4 +1,4 @@
-//! Making a client: its settings, checked.
+//! Building a client from its settings, which are checked.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::retry::RetryPolicy;
 use crate::settings::Settings;
 use crate::token_source::TokenSource;
 
-/// How long one attempt may take unless said otherwise.
+/// The default timeout of an attempt.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long making a connection may take unless said otherwise.
+/// The default timeout for making a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Makes a [`Client`].
+/// Builds a [`Client`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -45,7 +45,7 @@ pub struct ClientBuilder {
     user_agent: Option<String>,
     connect_timeout: Duration,
     settings: Settings,
-    /// Keeps what is wrong with a header until `build`.
+    /// Keeps problems with headers until `build`.
     inputs: Inputs,
     http: Option<reqwest::Client>,
 }
@@ -70,7 +70,7 @@ impl ClientBuilder {
         }
     }
 
-    /// The key for the catalog API.
+    /// Sets the key for the catalog API.
     ///
     /// ```
     /// # use invoicing_client::Client;
@@ -82,7 +82,7 @@ impl ClientBuilder {
         self
     }
 
-    /// A token for the mobile API that this client shall not renew. Prefer
+    /// Sets a token for the mobile API, which this client does not renew. Prefer
     /// [`Client::with_session`], which does.
     ///
     /// ```
@@ -95,7 +95,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Where tokens for the mobile API come from. Goes before
+    /// Sets where tokens for the mobile API come from. Takes precedence over
     /// [`access_token`](ClientBuilder::access_token).
     ///
     /// ```
@@ -116,7 +116,7 @@ impl ClientBuilder {
         self
     }
 
-    /// The program that calls, as a product and version; this crate adds its own behind it.
+    /// Sets the name of the calling program, as product and version; this crate appends its own.
     ///
     /// ```
     /// # use invoicing_client::Client;
@@ -128,8 +128,8 @@ impl ClientBuilder {
         self
     }
 
-    /// How long one attempt may take, from connecting to the last byte of the answer; 30 seconds
-    /// unless given. [`RetryPolicy::budget`] limits a call as a whole.
+    /// Sets how long one attempt may take, from connecting to the last byte of the response; 30
+    /// seconds by default. [`RetryPolicy::budget`] limits a call as a whole.
     ///
     /// ```
     /// # use invoicing_client::Client;
@@ -142,7 +142,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How long making a connection may take; 10 seconds unless given.
+    /// Sets how long making a connection may take; 10 seconds by default.
     ///
     /// ```
     /// # use invoicing_client::Client;
@@ -155,7 +155,7 @@ impl ClientBuilder {
         self
     }
 
-    /// When a failed call is tried again; [`RetryPolicy::new`] unless given.
+    /// Sets when a failed call is retried; [`RetryPolicy::new`] by default.
     ///
     /// ```
     /// # use invoicing_client::{Client, RetryPolicy};
@@ -167,8 +167,8 @@ impl ClientBuilder {
         self
     }
 
-    /// A header of your own for every request, such as one that a proxy wants. Those that the client
-    /// sends itself are refused by [`build`](ClientBuilder::build).
+    /// Adds a header of your own to every request, such as one that a proxy needs.
+    /// [`build`](ClientBuilder::build) refuses headers that the client sends itself.
     ///
     /// ```
     /// # use invoicing_client::Client;
@@ -184,8 +184,8 @@ impl ClientBuilder {
         self
     }
 
-    /// What to call after each attempt of each call, renewals of sessions included: for metrics, logs
-    /// and alarms. It runs where the call runs, and holds it up for as long as it takes.
+    /// Sets a callback for each attempt of each call, including renewals of sessions: for metrics,
+    /// logs and alarms. It runs within the call, which it delays for as long as it takes.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -211,9 +211,9 @@ impl ClientBuilder {
         self
     }
 
-    /// The HTTP client to send by, for a proxy, extra roots or a shared pool. Its own settings take
-    /// the place of [`user_agent`](ClientBuilder::user_agent) and
-    /// [`connect_timeout`](ClientBuilder::connect_timeout), and of
+    /// Sets the HTTP client, for a proxy, extra roots or a shared pool. Its own settings replace
+    /// [`user_agent`](ClientBuilder::user_agent) and
+    /// [`connect_timeout`](ClientBuilder::connect_timeout), and also
     /// [`timeout`](ClientBuilder::timeout) unless given here.
     ///
     /// ```
@@ -227,12 +227,12 @@ impl ClientBuilder {
         self
     }
 
-    /// Makes the client. Connects to nothing.
+    /// Builds the client. Does not connect.
     ///
     /// # Errors
-    /// [`Error::InvalidRequest`] when the base URL is not one of http or https, or has a user name,
-    /// a query or a fragment, when a key, token or user agent cannot be sent in a header, or when a
-    /// header is not one or is the client's own.
+    /// [`Error::InvalidRequest`] if the base URL is not http or https, or has a user name, a query or
+    /// a fragment, if a key, token or user agent cannot be sent in a header, or if a header is invalid
+    /// or is the client's own.
     ///
     /// ```
     /// # use invoicing_client::{Client, Error};
@@ -280,9 +280,9 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// The header of a bearer credential, which no debug output shows.
+/// Returns the header of a bearer credential, which debug output never shows.
 pub(crate) fn bearer(field: &'static str, secret: &str) -> Result<HeaderValue, InvalidRequest> {
-    // RFC 6750 leaves no room for white space or other characters; say nothing of what was given.
+    // RFC 6750 allows no white space or other characters; the message must not repeat what was given.
     let visible = !secret.is_empty() && secret.bytes().all(|byte| byte.is_ascii_graphic());
     let header = HeaderValue::try_from(format!("Bearer {secret}"))
         .ok()
@@ -309,7 +309,7 @@ fn http_client(
         .user_agent(user_agent)
         .connect_timeout(connect_timeout)
         .timeout(timeout.unwrap_or(TIMEOUT))
-        // The APIs redirect nowhere, and a followed redirect would turn a POST into a GET.
+        // The APIs never redirect, and a followed redirect would turn a POST into a GET.
         .redirect(redirect::Policy::none())
         .build()
         .map_err(|error| InvalidRequest::new("http_client", error))

@@ -1,4 +1,4 @@
-//! The client: one base URL, a credential for each API, and the settings that all calls share.
+//! The client: a base URL, a credential for each API, and the settings that all calls share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,10 +20,9 @@ use crate::transport::Transport;
 
 /// A client of both APIs.
 ///
-/// It is cheap to clone, and all clones share connections and settings. What it may call depends on
-/// its credentials: [`products`](Client::products) needs an API key, [`links`](Client::links) an
-/// access token or a session, [`sessions`](Client::sessions) nothing. `Debug` never shows a
-/// credential.
+/// It is cheap to clone, and all clones share connections and settings. What it may call depends on its
+/// credentials: [`products`](Client::products) needs an API key, [`links`](Client::links) an access token or
+/// a session, [`sessions`](Client::sessions) nothing. `Debug` never shows a credential.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -48,7 +47,7 @@ pub struct Client {
     pub(crate) mobile: Option<MobileCredential>,
 }
 
-/// What the mobile API is called with.
+/// The credential for the mobile API.
 #[derive(Clone)]
 pub(crate) enum MobileCredential {
     AccessToken(HeaderValue),
@@ -56,7 +55,7 @@ pub(crate) enum MobileCredential {
 }
 
 impl Client {
-    /// Begins a client of the service at a base URL, such as `https://invoices.example`.
+    /// Starts building a client of the service at a base URL, such as `https://invoices.example`.
     ///
     /// ```
     /// use invoicing_client::Client;
@@ -68,7 +67,7 @@ impl Client {
         ClientBuilder::new(base_url.into())
     }
 
-    /// The products of the API key's team and mode.
+    /// Returns the calls for products of the API key's team and mode.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -86,7 +85,7 @@ impl Client {
         Products { client: self }
     }
 
-    /// The share links of a file or folder.
+    /// Returns the calls for share links of files and folders.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -107,7 +106,8 @@ impl Client {
         Links { client: self }
     }
 
-    /// Signing in: codes and refresh tokens against tokens. Needs no credential.
+    /// Returns the calls for signing in: they exchange codes and refresh tokens for tokens. Needs no
+    /// credential.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -124,10 +124,10 @@ impl Client {
         Sessions { client: self }
     }
 
-    /// This client, acting for the user of a session, which it renews when need be.
+    /// Returns this client, acting for the user of a session, which it renews when needed.
     ///
-    /// The session itself is not saved: save it as soon as it is made. See [`SessionStore`] for what
-    /// a store has to do, and [`SessionFile`](crate::SessionFile) for one that does it.
+    /// This does not save the session: save it as soon as you have it. See [`SessionStore`] for what a store
+    /// has to do, and [`SessionFile`](crate::SessionFile) for one that does it.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -153,10 +153,10 @@ impl Client {
         self.with_token_source(TokenSource::new(self, session, store))
     }
 
-    /// This client, acting for the user whose session a store keeps; nothing when nobody is signed in.
+    /// Returns this client, acting for the user whose session is in a store; `None` if no user is signed in.
     ///
     /// # Errors
-    /// [`Error::Store`] when the store cannot be read.
+    /// [`Error::Store`] if the store cannot be read.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -181,7 +181,7 @@ impl Client {
         Ok(tokens.map(|tokens| self.with_token_source(tokens)))
     }
 
-    /// This client, acting for the user of a token source.
+    /// Returns this client, acting for the user of a token source.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -204,11 +204,11 @@ impl Client {
         }
     }
 
-    /// progenitor's own client of the catalog API, with this client's key, retries and settings: for
+    /// Returns progenitor's own client of the catalog API, with this client's key, retries and settings: for
     /// what this crate has no shorthand for.
     ///
     /// # Errors
-    /// [`Error::InvalidRequest`] when the client has no API key.
+    /// [`Error::InvalidRequest`] if the client has no API key.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -234,13 +234,13 @@ impl Client {
         ))
     }
 
-    /// progenitor's own client of the mobile API, with a valid access token, retries and settings.
+    /// Returns progenitor's own client of the mobile API, with a valid access token, retries and settings.
     ///
-    /// The token is the one that is valid now: ask again rather than keep the client.
+    /// The token is the one that is valid now: call this again rather than keep the client.
     ///
     /// # Errors
-    /// Those of [`TokenSource::access_token`], and [`Error::InvalidRequest`] when the client has
-    /// neither an access token nor a token source.
+    /// Those of [`TokenSource::access_token`], and [`Error::InvalidRequest`] if the client has neither an
+    /// access token nor a token source.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -266,7 +266,7 @@ impl Client {
         Ok(self.mobile_with(Some(authorization)))
     }
 
-    /// A call with an access token. When the service rejects a token of a token source, it is renewed
+    /// Makes a call with an access token. If the service rejects a token from a token source, it is renewed
     /// and the call made once more: a rejected call was not executed.
     pub(crate) async fn call_mobile<T, E, F>(
         &self,
@@ -301,7 +301,7 @@ impl Client {
         mobile::Client::new_with_client(&self.base_url, self.http.clone(), transport)
     }
 
-    /// The same client without any credential, for renewing a session.
+    /// Returns the same client without any credential, for renewing a session.
     pub(crate) fn anonymous(&self) -> Client {
         Client {
             api_key: None,

@@ -1,8 +1,8 @@
 //! The codes that tell one refusal from another, as enums to match on.
 //!
-//! The documents publish a code as a plain string, because new ones may come without a new version
-//! of the API. So each enum here has a variant for every code known when this crate was made, and
-//! `Unknown` for the rest.
+//! The documents publish a code as a plain string, because new ones may be added without a new version of
+//! the API. So each enum here has a variant for every code known when this crate was made, and `Unknown`
+//! for the rest.
 
 use std::fmt;
 

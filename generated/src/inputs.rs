@@ -1,11 +1,11 @@
-//! Checking what a caller gives, before anything is sent.
+//! Checks a caller's inputs before anything is sent.
 
 use std::fmt::Display;
 
 use crate::error::InvalidRequest;
 use crate::types::IdempotencyKey;
 
-/// Converts inputs to the types of the document, and keeps the first that does not fit for `send` to
+/// Converts inputs to the types of the document, and keeps the first that is invalid for `send` to
 /// report: a builder's setters cannot fail.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inputs {
@@ -27,13 +27,13 @@ impl Inputs {
         }
     }
 
-    /// Keeps a problem that shows only when several inputs are seen together.
+    /// Records a problem that only shows when several inputs are seen together.
     pub(crate) fn refuse(&mut self, field: &'static str, reason: impl Display) {
         let problem = || InvalidRequest::new(field, reason);
         self.problem.get_or_insert_with(problem);
     }
 
-    /// Whether all inputs fitted, so that all values are there.
+    /// Returns the values if all inputs were valid, so that all values are present.
     pub(crate) fn check<T>(&self, values: Option<T>) -> Result<T, InvalidRequest> {
         match (&self.problem, values) {
             (None, Some(values)) => Ok(values),
@@ -53,7 +53,8 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// The key to send. An automatic one is a random UUID: unique, and within the document's limits.
+    /// Returns the key to send. An automatic one is a random UUID: unique, and within the document's
+    /// limits.
     pub(crate) fn make(self) -> Option<IdempotencyKey> {
         match self {
             Key::Automatic => IdempotencyKey::try_from(uuid::Uuid::new_v4().to_string()).ok(),

@@ -9,7 +9,8 @@ use crate::response::Response;
 use crate::settings::call_settings;
 use crate::types::{ItemId, ShareLinkPage, TargetType, TeamId};
 
-/// The share links of files and folders, seen by the user whose access token the client has.
+/// Calls for share links of files and folders, as seen by the user whose access token the client
+/// has.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -31,7 +32,7 @@ pub struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// Begins to list the links of an item that are not revoked, newest first, acting for a team.
+    /// Starts a listing of an item's links that are not revoked, newest first, acting for a team.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -97,9 +98,9 @@ impl ListLinks {
     /// Lists the links. There is only ever one page.
     ///
     /// # Errors
-    /// [`Code::NotAMember`](crate::Code::NotAMember) when the user is no member of the team,
-    /// [`Code::ItemNotFound`](crate::Code::ItemNotFound) when the team has no such item,
-    /// [`Error::SignedOut`] when the session is over, and any other [`Error`].
+    /// [`Code::NotAMember`](crate::Code::NotAMember) if the user is not a member of the team,
+    /// [`Code::ItemNotFound`](crate::Code::ItemNotFound) if the team has no such item,
+    /// [`Error::SignedOut`] if the session is over, and any other [`Error`].
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -118,10 +119,10 @@ impl ListLinks {
         Ok(self.send_for_response().await?.value)
     }
 
-    /// Lists the links, and answers with the headers as well.
+    /// Lists the links, and also returns the headers.
     ///
     /// # Errors
-    /// As [`send`](ListLinks::send).
+    /// As for [`send`](ListLinks::send).
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));

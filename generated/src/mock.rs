@@ -1,8 +1,8 @@
-//! A server for tests of code that uses this crate, answering in the types of the documents.
+//! A mock server for tests of code that uses this crate, with the types of the documents.
 //!
-//! It is [`httpmock`] with a method for each operation, generated: what a mock expects and what it answers is
-//! checked by the compiler, and changes when the documents do. It knows none of the service's rules; to test
-//! against those, run `invoicing demo --fixed`.
+//! It is [`httpmock`] with a generated method for each operation: the compiler checks what a mock expects and what
+//! it returns, and both change with the documents. It knows none of the service's rules; to test against those, run
+//! `invoicing demo --fixed`.
 //!
 //! ```
 //! use invoicing_client::mock::catalog::MockServerExt;
@@ -27,12 +27,12 @@
 //! # }
 //! ```
 //!
-//! What the documents say of headers, a mock has to be told: `then.too_many_requests(&error).into_inner()` gives
-//! the `Then` of [`httpmock`], which takes `.header("retry-after", "1")`. A client tries again after a 429 or a 503,
-//! unless it was built with [`RetryPolicy::off`](crate::RetryPolicy::off).
+//! Headers have to be added by hand, whatever the documents say: `then.too_many_requests(&error).into_inner()`
+//! returns the `Then` of [`httpmock`], which has `.header("retry-after", "1")`. A client retries after a 429 or a
+//! 503, unless it was built with [`RetryPolicy::off`](crate::RetryPolicy::off).
 //!
-//! A mock answers numbers as they were written. Those of a request, [`httpmock`] compares as `f64`: from the
-//! sixteenth digit on they may differ from what is expected.
+//! A mock returns numbers as they were written. In requests, [`httpmock`] compares numbers as `f64`: from the
+//! sixteenth digit on, a number may differ from the expected one and still match.
 
 pub use crate::openapi::{catalog_mock as catalog, mobile_mock as mobile};
 pub use httpmock;

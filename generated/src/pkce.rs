@@ -1,9 +1,9 @@
-//! Proof Key for Code Exchange (RFC 7636), method S256, the only one that the service takes.
+//! Proof Key for Code Exchange (RFC 7636), method S256, the only one that the service accepts.
 //!
-//! 1. The app makes a random verifier and keeps it.
-//! 2. It begins the sign-in with the challenge, which is the verifier's SHA-256.
-//! 3. It exchanges the code together with the verifier. Whoever intercepts the code cannot, because
-//!    the verifier does not follow from the challenge.
+//! 1. The app generates a random verifier and keeps it.
+//! 2. It starts the sign-in with the challenge, which is the verifier's SHA-256.
+//! 3. It exchanges the code together with the verifier. An attacker who intercepts the code cannot,
+//!    because the verifier cannot be derived from the challenge.
 
 use std::fmt;
 
@@ -28,10 +28,10 @@ pub struct Pkce {
 }
 
 impl Pkce {
-    /// A fresh verifier of 256 random bits, as RFC 7636, section 4.1, recommends.
+    /// Generates a verifier of 256 random bits, as RFC 7636, section 4.1, recommends.
     ///
     /// # Panics
-    /// When the system has no randomness to give, which is to say never.
+    /// If the system has no randomness, which does not happen in practice.
     ///
     /// ```
     /// use invoicing_client::Pkce;
@@ -42,14 +42,15 @@ impl Pkce {
     /// ```
     pub fn generate() -> Pkce {
         let mut bits = [0; 32];
-        // A system without randomness cannot make the id of a request or a TLS connection either.
+        // A system without randomness can make neither the id of a request nor a TLS connection.
         getrandom::fill(&mut bits).expect("the system has randomness");
         Pkce {
             verifier: URL_SAFE_NO_PAD.encode(bits),
         }
     }
 
-    /// A verifier that was made earlier, such as one kept while the browser was in front.
+    /// Restores a verifier that was made earlier, for example one kept while the browser was in
+    /// front.
     ///
     /// The exchange checks its form: 43 to 128 letters, digits, `-`, `.`, `_` and `~`.
     ///
@@ -66,7 +67,7 @@ impl Pkce {
         }
     }
 
-    /// The verifier: a secret until the exchange, where it goes to the service.
+    /// Returns the verifier: a secret until the exchange, in which it is sent to the service.
     ///
     /// ```
     /// # use invoicing_client::Pkce;
@@ -76,7 +77,7 @@ impl Pkce {
         &self.verifier
     }
 
-    /// The challenge, which the sign-in begins with: base64url of the verifier's SHA-256.
+    /// Returns the challenge, with which the sign-in starts: base64url of the verifier's SHA-256.
     ///
     /// ```
     /// # use invoicing_client::Pkce;

@@ -1,4 +1,4 @@
-//! What an answer says besides its value.
+//! A response beyond its value: status and headers.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use progenitor_client::ResponseValue;
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 
-/// The value of a successful answer, with its status and headers.
+/// The value of a successful response, with its status and headers.
 ///
-/// Every call has a `send_for_response` beside its `send`.
+/// Every call has `send_for_response` as an alternative to `send`.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -27,14 +27,14 @@ use reqwest::header::HeaderMap;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Response<T> {
-    /// What was asked for.
+    /// The requested value.
     pub value: T,
     status: StatusCode,
     headers: HeaderMap,
 }
 
 impl<T> Response<T> {
-    /// The status, such as 200 or 201.
+    /// Returns the status, such as 200 or 201.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -50,7 +50,7 @@ impl<T> Response<T> {
         self.status
     }
 
-    /// All headers.
+    /// Returns all headers.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -67,7 +67,7 @@ impl<T> Response<T> {
         &self.headers
     }
 
-    /// The id under which the service logged the call: name it when asking for help.
+    /// Returns the id under which the service logged the call: quote it when asking for help.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -84,7 +84,7 @@ impl<T> Response<T> {
         self.header("x-request-id")
     }
 
-    /// Whether this is the kept answer to an earlier call with the same idempotency key.
+    /// Returns whether this is the stored response to an earlier call with the same idempotency key.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -100,7 +100,7 @@ impl<T> Response<T> {
         self.header("idempotency-replayed") == Some("true")
     }
 
-    /// What is left of the rate limit, when the service keeps one.
+    /// Returns what is left of the rate limit, if the service has one.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -165,14 +165,14 @@ impl<T> From<ResponseValue<T>> for Response<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RateLimit {
-    /// How many more requests are admitted now.
+    /// How many more requests are allowed now.
     pub remaining: u64,
-    /// How long until more are, in whole seconds.
+    /// How long until more are allowed, in whole seconds.
     pub reset: Duration,
 }
 
 impl RateLimit {
-    /// Reads `"default";r=199;t=1`.
+    /// Parses `"default";r=199;t=1`.
     fn parse(header: &str) -> Option<RateLimit> {
         let parameter = |name: &str| {
             let mut parameters = header

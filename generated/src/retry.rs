@@ -1,11 +1,11 @@
-//! When a call is tried again, and after how long.
+//! When a call is retried, and after how long.
 //!
 //! 1. Only a call that may safely be executed twice is repeated ([`Repeat`]).
-//! 2. It is repeated when no answer came, or when the answer was 429 or 503.
+//! 2. It is repeated if there was no response, or if the response was 429 or 503.
 //! 3. The pause before attempt `n + 1` is random between zero and `base_delay * 2^(n - 1)`, at most
-//!    `max_delay` (exponential backoff with full jitter, so that many clients do not return at
-//!    once). `Retry-After` comes on top of at most one `base_delay` of it: never sooner than asked.
-//! 4. It ends when the attempts are used up or the next one would begin after the budget.
+//!    `max_delay` (exponential backoff with full jitter, so that many clients do not return at once).
+//!    `Retry-After` is added to at most one `base_delay` of it: never sooner than asked.
+//! 4. It ends when the attempts are used up or the next one would start after the budget.
 
 use std::time::Duration;
 
@@ -14,13 +14,14 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Method, Request};
 use tokio::time::Instant;
 
-/// How often and for how long a call is tried before its error is returned.
+/// How often and for how long a call is attempted before its error is returned.
 ///
-/// A call is tried again when the connection failed, when it timed out, and when the service answered
-/// 429 or 503; reads and archiving always, creating and changing products under their idempotency
-/// key, which the client makes once for each call and keeps across its attempts. The pauses grow
-/// exponentially and are fully jittered. `Retry-After` is never undercut: when it goes beyond
-/// [`budget`](RetryPolicy::budget), the call fails at once and the error says how long to wait.
+/// A call is retried if the connection failed, if it timed out, and if the service responded with 429
+/// or 503; reads and archiving always, creating and changing products under their idempotency key,
+/// which the client generates once for each call and keeps across its attempts. The pauses grow
+/// exponentially and are fully jittered. The client never waits less than `Retry-After`: if that
+/// exceeds [`budget`](RetryPolicy::budget), the call fails at once and the error says how long to
+/// wait.
 ///
 /// ```
 /// use std::time::Duration;
@@ -39,7 +40,8 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The default: 4 attempts, pauses of up to 0.2, 0.4 and 0.8 seconds, a budget of one minute.
+    /// Returns the default: 4 attempts, pauses of up to 0.2, 0.4 and 0.8 seconds, a budget of one
+    /// minute.
     ///
     /// ```
     /// # use invoicing_client::RetryPolicy;
@@ -54,7 +56,7 @@ impl RetryPolicy {
         }
     }
 
-    /// Every call is tried once.
+    /// Attempts every call only once.
     ///
     /// ```
     /// # use invoicing_client::RetryPolicy;
@@ -64,7 +66,7 @@ impl RetryPolicy {
         RetryPolicy::new().max_attempts(1)
     }
 
-    /// The most attempts of one call, the first included; 0 counts as 1.
+    /// Sets the most attempts of one call, including the first; 0 counts as 1.
     ///
     /// ```
     /// # use invoicing_client::RetryPolicy;
@@ -75,7 +77,7 @@ impl RetryPolicy {
         self
     }
 
-    /// The longest pause before the second attempt; it doubles with each further one.
+    /// Sets the longest pause before the second attempt; it doubles with each further one.
     ///
     /// ```
     /// # use invoicing_client::RetryPolicy;
@@ -86,7 +88,7 @@ impl RetryPolicy {
         self
     }
 
-    /// Where the doubling ends.
+    /// Sets where the doubling ends.
     ///
     /// ```
     /// # use invoicing_client::RetryPolicy;
@@ -97,7 +99,7 @@ impl RetryPolicy {
         self
     }
 
-    /// The time from the first attempt after which no further one begins. Also the longest
+    /// Sets the time from the first attempt after which no further one starts. Also the longest
     /// `Retry-After` that is waited for.
     ///
     /// ```
@@ -109,7 +111,7 @@ impl RetryPolicy {
         self
     }
 
-    /// Begins to count the attempts and the time of one call.
+    /// Starts counting the attempts and the time of one call.
     pub(crate) fn start(&self) -> Attempts<'_> {
         Attempts {
             policy: self,
@@ -138,7 +140,7 @@ pub(crate) struct Attempts<'p> {
 }
 
 impl Attempts<'_> {
-    /// Counts a failed attempt (step 4) and says how long to pause (step 3) before the next, if
+    /// Counts a failed attempt (step 4) and returns how long to pause (step 3) before the next, if
     /// there is one.
     pub(crate) fn failed(&mut self, retry_after: Option<Duration>) -> Option<Duration> {
         self.failed += 1;
@@ -152,7 +154,7 @@ impl Attempts<'_> {
 }
 
 fn jitter(ceiling: Duration) -> Duration {
-    // Without randomness, the longest pause: a retry is no reason to panic.
+    // Without randomness, use the longest pause: a retry is no reason to panic.
     let part = getrandom::u32().unwrap_or(u32::MAX);
     ceiling.mul_f64(f64::from(part) / f64::from(u32::MAX))
 }
@@ -160,14 +162,14 @@ fn jitter(ceiling: Duration) -> Duration {
 /// Whether a request may be executed twice (step 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// As its method says: reads and archiving always, others only under an idempotency key.
+    /// As its method implies: reads and archiving always, others only under an idempotency key.
     ByMethod,
-    /// Always, within the time that begins with the first attempt.
+    /// Always, for this long after the start of the first attempt.
     Within(Duration),
 }
 
 impl Repeat {
-    /// The policy for a request, or nothing when it must be sent only once.
+    /// Returns the policy for a request; a request that must be sent only once gets a single attempt.
     pub(crate) fn policy(self, policy: &RetryPolicy, request: &Request) -> RetryPolicy {
         match self {
             Repeat::Within(window) => policy.clone().budget(policy.budget.min(window)),
@@ -184,7 +186,7 @@ fn repeatable(request: &Request) -> bool {
     ) || request.headers().contains_key("idempotency-key")
 }
 
-/// The pause that an answer asks for: whole seconds, or a date (RFC 9110, section 10.2.3).
+/// Returns the pause that a response asks for: whole seconds, or a date (RFC 9110, section 10.2.3).
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {

@@ -1,4 +1,5 @@
-//! The end of a session by one of its tokens (RFC 7009), which is in no document: written by hand, over the same hooks.
+//! Ending a session with one of its tokens (RFC 7009). This is not in any OpenAPI document, so it is written by hand, over
+//! the same hooks.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::retry::Repeat;
 use crate::settings::call_settings;
 use crate::types::ClientId;
 
-/// The end of a session.
+/// A call that ends a session.
 ///
 /// `Debug` never shows the token.
 ///
@@ -48,13 +49,13 @@ impl std::fmt::Debug for Revocation {
 impl Revocation {
     call_settings!("sessions().revoke(\"refresh-1\", \"mobile-app\")");
 
-    /// Ends the session: both of its tokens stop working at once. A token that is unknown or has expired is no error, since
-    /// there is nothing left to end; so the call may be repeated, and is, as its retry policy says.
+    /// Ends the session: both of its tokens stop working at once. A token that is unknown or has expired is not an error,
+    /// since there is nothing left to end; so the call may be repeated, and is, according to its retry policy.
     ///
     /// # Errors
     /// [`Error::OAuth`], with [`OAuthCode::InvalidGrant`](crate::OAuthCode::InvalidGrant) for a token of another client and
     /// [`OAuthCode::InvalidClient`](crate::OAuthCode::InvalidClient) for a client that does not exist, and any other
-    /// [`Error`] but [`Error::Api`].
+    /// [`Error`] except [`Error::Api`].
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -70,10 +71,10 @@ impl Revocation {
         self.send_for_response().await.map(drop)
     }
 
-    /// Ends the session, and answers with the headers.
+    /// Ends the session, and returns the headers.
     ///
     /// # Errors
-    /// As [`send`](Revocation::send).
+    /// As for [`send`](Revocation::send).
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -90,7 +91,7 @@ impl Revocation {
         type Failure = progenitor_client::Error<()>;
         let client_id = self.inputs.check(self.client_id)?;
         let mut mobile = self.client.mobile_with(None);
-        // A second one finds nothing left to end.
+        // A repetition finds nothing left to end.
         mobile.inner.repeat = Repeat::Within(Duration::MAX);
         let form = [
             ("token", &self.token[..]),

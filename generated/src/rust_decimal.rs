@@ -1,7 +1,8 @@
-//! Between [`Decimal`] and [`rust_decimal::Decimal`], the usual decimal type for arithmetic.
+//! Conversions between [`Decimal`] and [`rust_decimal::Decimal`], the usual decimal type for
+//! arithmetic.
 //!
-//! Both ways are exact or fail: this crate's type holds 40 digits and exponents up to 400, that one
-//! 28 digits behind the point and 96 bits in all.
+//! Both directions are exact or fail: this crate's type holds 40 digits and exponents up to 400,
+//! `rust_decimal`'s 28 digits after the point and 96 bits in all.
 
 use rust_decimal::Decimal as Arithmetic;
 
@@ -18,7 +19,7 @@ use crate::types::{Amount, TaxRate};
 impl From<Arithmetic> for Decimal {
     fn from(value: Arithmetic) -> Decimal {
         Decimal::try_from(value.to_string().as_str())
-            // At most 29 digits with a point among them are a JSON number within the limits.
+            // At most 29 digits, possibly with a point, are a JSON number within the limits.
             .unwrap_or_else(|_| unreachable!("{value} is a JSON number"))
     }
 }
@@ -71,7 +72,7 @@ impl TryFrom<Arithmetic> for TaxRate {
     }
 }
 
-/// The value without the zeros at its end, from `-12e2` for -1,200.
+/// Returns the value without trailing zeros, from `-12e2` for -1,200.
 fn by_value(value: &Decimal) -> Option<Arithmetic> {
     let canonical = value.canonical();
     let (mantissa, exponent) = canonical.split_once('e').unwrap_or((&canonical, "0"));

@@ -1,4 +1,4 @@
-//! What an app keeps of a signed-in user.
+//! What an app stores for a signed-in user.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{AccessToken, ClientId, InstallId, RefreshToken, TokenResponse, UserId};
 
-/// A pair of tokens, and all it takes to renew it.
+/// A pair of tokens, and everything needed to renew it.
 ///
-/// It is made by [`Sessions::exchange_code`](crate::sessions::Sessions::exchange_code) and kept as
-/// JSON or in another format of serde, in a place that only the app can read: it holds secrets.
-/// `Debug` does not show them.
+/// It is made by [`Sessions::exchange_code`](crate::sessions::Sessions::exchange_code) and stored as
+/// JSON or in another serde format, in a place that only the app can read: it contains secrets. `Debug`
+/// does not show them.
 ///
 /// ```
 /// use invoicing_client::Session;
@@ -33,18 +33,18 @@ use crate::types::{AccessToken, ClientId, InstallId, RefreshToken, TokenResponse
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Session {
-    /// Who signed in.
+    /// The user who signed in.
     pub user_id: UserId,
-    /// The app, as it is registered with the service.
+    /// The app, as registered with the service.
     pub client_id: ClientId,
-    /// The installation that the session began with.
+    /// The installation that the session started with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub install_id: Option<InstallId>,
-    /// What to call with.
+    /// The token to make calls with.
     pub access_token: AccessToken,
-    /// What to renew with, once.
+    /// The token to renew the session with, once.
     pub refresh_token: RefreshToken,
-    /// When the access token ends, by the clock of this device.
+    /// When the access token expires, by the clock of this device.
     pub expires_at: DateTime<Utc>,
 }
 
@@ -66,7 +66,7 @@ impl Session {
         }
     }
 
-    /// Whether the access token is valid for longer than a margin from now.
+    /// Returns whether the access token is valid for longer than a margin from now.
     pub(crate) fn outlives(&self, margin: Duration) -> bool {
         DateTime::<Utc>::from(SystemTime::now() + margin) < self.expires_at
     }
@@ -83,15 +83,15 @@ impl fmt::Debug for Session {
     }
 }
 
-/// Where an app keeps its session: [`SessionFile`](crate::SessionFile), or a place of your own, such as
-/// the keychain of the system.
+/// Where an app stores its session: [`SessionFile`](crate::SessionFile), or a place of your own, such
+/// as the system's keychain.
 ///
-/// A refresh token is used once: when the new one is lost, or an old one used again, the user has to
+/// A refresh token can be used once: if the new one is lost, or an old one used again, the user has to
 /// sign in again. So a [`TokenSource`](crate::TokenSource) saves a renewed session before it uses it,
-/// and a store says that it has saved only when the session would survive a crash. And before it
-/// renews, a token source takes the store's [`lock`](SessionStore::lock) and
-/// [loads](SessionStore::load) what is there, so that several processes may share a session: what one
-/// has renewed, the others take over.
+/// and a store must not report success before the session would survive a crash. Before it renews, a
+/// token source takes the store's [`lock`](SessionStore::lock) and [loads](SessionStore::load) the
+/// stored session, so that several processes can share a session: when one has renewed it, the others
+/// adopt it.
 ///
 /// ```
 /// use std::io::{Error, ErrorKind};
@@ -130,17 +130,18 @@ pub trait SessionStore: Send + Sync + 'static {
     /// Why the store failed.
     type Error: Into<Box<dyn std::error::Error + Send + Sync>>;
 
-    /// The session that is kept; nothing when nobody is signed in.
+    /// Returns the stored session; `None` if no user is signed in.
     fn load(&self) -> impl Future<Output = Result<Option<Session>, Self::Error>> + Send;
 
-    /// Keeps a session in place of the one kept before.
+    /// Stores a session in place of the previous one.
     fn save(&self, session: &Session) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Forgets the session: it is over. It is no mistake when there is none.
+    /// Deletes the session: it is over. Succeeds if there is none.
     fn forget(&self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Waits until no other process renews the session, and keeps the others from it until what it
-    /// answers is dropped, or this process ends. Unless given, there is no other process.
+    /// Waits until no other process is renewing the session, and keeps the others from doing so until
+    /// the returned lock is dropped, or this process ends. The default assumes that there is no other
+    /// process.
     fn lock(&self) -> impl Future<Output = Result<StoreLock, Self::Error>> + Send {
         async { Ok(StoreLock::none()) }
     }
@@ -166,15 +167,14 @@ impl<S: SessionStore> SessionStore for Arc<S> {
     }
 }
 
-/// What keeps other processes from renewing a session, until it is dropped: see
-/// [`SessionStore::lock`].
+/// Keeps other processes from renewing a session until dropped: see [`SessionStore::lock`].
 #[must_use = "the lock ends when this is dropped"]
 pub struct StoreLock {
     _guard: Option<Box<dyn Send + Sync>>,
 }
 
 impl StoreLock {
-    /// A lock that ends when the guard is dropped, such as a locked file.
+    /// Creates a lock that ends when the guard is dropped, such as a locked file.
     ///
     /// ```
     /// # use invoicing_client::StoreLock;
@@ -209,8 +209,8 @@ impl fmt::Debug for StoreLock {
     }
 }
 
-/// A store that keeps nothing: the session lasts as long as its
-/// [`TokenSource`](crate::TokenSource). For tests and short-lived programs.
+/// A store that stores nothing: the session lasts as long as its [`TokenSource`](crate::TokenSource).
+/// For tests and short-lived programs.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));

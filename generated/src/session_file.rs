@@ -1,12 +1,12 @@
-//! A session in a file, safe for several processes and against crashes.
+//! A session in a file, safe for several processes and across crashes.
 //!
-//! 1. A session is written beside the file, to the disk, and then takes its place: whoever reads, and
-//!    whenever the machine stops, there is a whole session, the old one or the new.
-//! 2. The lock is that of the operating system on a second file, which is never replaced and never
-//!    deleted: a lock on what is replaced would be one on nothing. It ends with the process that holds
-//!    it, however that ends.
-//! 3. What blocks runs on a thread for such work. Waiting for the lock does not block: it asks again and
-//!    again, so that a caller who gives up leaves nothing behind.
+//! 1. A session is written to a new file, synced to disk, and then renamed over the old one: whenever
+//!    the file is read or the machine stops, it holds a whole session, the old or the new one.
+//! 2. The lock is an operating system lock on a second file, which is never replaced or deleted: a lock
+//!    on a replaced file would protect nothing. It ends with the process that holds it, however that
+//!    ends.
+//! 3. Blocking work runs on threads for it. Waiting for the lock does not block: it polls, so that a
+//!    caller who gives up leaves nothing behind.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -15,18 +15,18 @@ use std::time::Duration;
 
 use crate::session::{Session, SessionStore, StoreLock};
 
-/// How often the lock is asked for.
+/// How often to try to take the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long the lock is waited for: longer than a renewal takes, with all its attempts.
+/// How long to wait for the lock: longer than a renewal takes, with all its attempts.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Keeps a session in a file, as JSON, for one process or several.
+/// Stores a session in a file, as JSON, for one process or several.
 ///
-/// The file can be read by its owner only (on Unix), and never holds half a session. Processes that
-/// share the file share the session: only one of them renews it at a time, and the others take over
-/// what it has renewed. The lock is a file of the same name with `.lock` at its end, which stays. On a
-/// network file system, it is worth what that file system's locks are worth.
+/// Only the owner can read the file (on Unix), and it never holds half a session. Processes that share
+/// the file share the session: only one of them renews it at a time, and the others adopt the result.
+/// The lock is a file of the same name with `.lock` appended, which is never deleted. On a network file
+/// system, it is only as good as that file system's locks.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -61,7 +61,7 @@ pub struct SessionFile {
 }
 
 impl SessionFile {
-    /// A store in this file, which need not be there yet; its folder has to be.
+    /// Creates a store in this file, which need not exist yet; its folder must.
     ///
     /// ```
     /// let file = invoicing_client::SessionFile::new("session.json");
@@ -70,7 +70,7 @@ impl SessionFile {
         SessionFile { path: path.into() }
     }
 
-    /// The path with something at its end.
+    /// Returns the path with a suffix.
     fn beside(&self, suffix: &str) -> PathBuf {
         let mut path = self.path.clone().into_os_string();
         path.push(suffix);
@@ -93,13 +93,13 @@ impl SessionStore for SessionFile {
 
     async fn save(&self, session: &Session) -> io::Result<()> {
         let text = serde_json::to_vec(session)?;
-        // A name of its own: two processes may save at once, when both sign in.
+        // A unique name: two processes may save at once, if both sign in.
         let new = self.beside(&format!(".{}.new", uuid::Uuid::new_v4()));
         let path = self.path.clone();
         blocking(move || {
             let replaced = write(&new, &text).and_then(|()| fs::rename(&new, &path));
             if replaced.is_err() {
-                // Nothing to do about it when it cannot be removed either.
+                // If it cannot be removed either, nothing can be done about it.
                 let _ = fs::remove_file(&new);
             }
             replaced.and_then(|()| sync_folder(&path))
@@ -144,7 +144,7 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await?
 }
 
-/// How files are made that nobody else shall read.
+/// Options for creating files that only the owner can read.
 fn private() -> OpenOptions {
     let mut options = File::options();
     options.write(true).create(true);
@@ -159,7 +159,7 @@ fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the new name last: on Unix it is the folder's.
+/// Makes the new name durable: on Unix it belongs to the folder.
 fn sync_folder(path: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Signing in and renewing a session at the token endpoint.
+//! Signing in, and renewing a session, at the token endpoint.
 
 use std::fmt::Display;
 use std::time::{Duration, SystemTime};
@@ -18,22 +18,22 @@ use crate::types::{
     RefreshToken, RefreshTokenGrant, TokenRequest, UserAgent,
 };
 
-/// How long a refresh may be repeated. For 30 seconds after its first use a spent refresh token gets
-/// the same pair again; after that its use ends the session. The margin is for the way.
+/// How long a refresh may be repeated. For 30 seconds after its first use, a spent refresh token gets the same pair again;
+/// after that, using it ends the session. The margin is for the network.
 const REFRESH_WINDOW: Duration = Duration::from_secs(20);
 
-/// How long one attempt of a refresh may take at most, so that the window has room for three.
+/// How long one attempt of a refresh may take at most, so that three fit into the window.
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(7);
 
-/// Codes and refresh tokens against tokens.
+/// Calls that exchange codes and refresh tokens for tokens.
 ///
 /// Signing in takes four steps:
 ///
 /// 1. Make a [`Pkce`], and with it the [address](Sessions::authorization_url) of the page on which the user
 ///    signs in; open it in the system's browser.
-/// 2. The browser comes back to the redirect URI with a code.
-/// 3. [`exchange_code`](Sessions::exchange_code) makes a [`Session`] of the code and the verifier.
-/// 4. [`Client::with_session`] calls with the session and renews it.
+/// 2. The browser is redirected to the redirect URI with a code.
+/// 3. [`exchange_code`](Sessions::exchange_code) turns the code and the verifier into a [`Session`].
+/// 4. [`Client::with_session`] makes calls with the session and renews it.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -63,8 +63,8 @@ pub struct Sessions<'a> {
 }
 
 impl Sessions<'_> {
-    /// Begins to make the address of the page on which a user signs in to an app. The browser comes back to the redirect URI
-    /// with a code for [`exchange_code`](Sessions::exchange_code).
+    /// Starts building the address of the page on which a user signs in to an app. The browser is then redirected to the
+    /// redirect URI with a code for [`exchange_code`](Sessions::exchange_code).
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -86,8 +86,8 @@ impl Sessions<'_> {
         AuthorizationUrl::new(self.client, pkce, redirect_uri, client_id)
     }
 
-    /// Begins to exchange a code for a session. It is tried once, whatever the retry policy: a second
-    /// use of a code ends the session that the first use began.
+    /// Starts exchanging a code for a session. It is attempted once, whatever the retry policy: a second use of a code ends
+    /// the session that the first use started.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -140,12 +140,11 @@ impl Sessions<'_> {
         }
     }
 
-    /// Begins to renew a session by its refresh token, which is spent by that: keep the new one before
-    /// anything else. [`TokenSource`](crate::TokenSource) does all this.
+    /// Starts renewing a session with its refresh token, which is then spent: save the new one before anything else.
+    /// [`TokenSource`](crate::TokenSource) does all this.
     ///
-    /// It is tried again only within 20 seconds of the first attempt, and an attempt takes 7 seconds at
-    /// most: for 30 seconds a spent token gets the same pair again, after that its use ends the
-    /// session.
+    /// It is retried only within 20 seconds of the first attempt, and an attempt takes at most 7 seconds: for 30 seconds a
+    /// spent token gets the same pair again, after that using it ends the session.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -184,7 +183,7 @@ impl Sessions<'_> {
         }
     }
 
-    /// Begins to end a session by its access token or its refresh token, whichever is at hand (RFC 7009). This is how an app
+    /// Starts ending a session with its access token or its refresh token, either will do (RFC 7009). This is how an app
     /// signs its user out.
     ///
     /// ```
@@ -216,7 +215,7 @@ impl Sessions<'_> {
     }
 }
 
-/// An exchange of a code or refresh token for a session.
+/// A call that exchanges a code or refresh token for a session.
 ///
 /// `Debug` never shows the code, the verifier or a token.
 ///
@@ -243,8 +242,8 @@ pub struct Exchange {
 impl Exchange {
     call_settings!("sessions().refresh(\"refresh-1\", \"mobile-app\")");
 
-    /// The installation of the app, in up to 128 characters. A session that began with one is renewed
-    /// only with the same.
+    /// Sets the installation of the app, in up to 128 characters. A session that started with one can only be renewed with
+    /// the same.
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -263,7 +262,7 @@ impl Exchange {
         self
     }
 
-    /// How the app names itself to the user, in up to 512 characters.
+    /// Sets the name by which users know the app, in up to 512 characters.
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -285,8 +284,8 @@ impl Exchange {
     /// Makes the exchange.
     ///
     /// # Errors
-    /// [`Error::OAuth`], with [`OAuthCode::InvalidGrant`](crate::OAuthCode::InvalidGrant) when the code
-    /// or token is not valid, and any other [`Error`] but [`Error::Api`].
+    /// [`Error::OAuth`], with [`OAuthCode::InvalidGrant`](crate::OAuthCode::InvalidGrant) if the code or token is not valid,
+    /// and any other [`Error`] except [`Error::Api`].
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -303,10 +302,10 @@ impl Exchange {
         Ok(self.send_for_response().await?.value)
     }
 
-    /// Makes the exchange, and answers with the headers as well.
+    /// Makes the exchange, and also returns the headers.
     ///
     /// # Errors
-    /// As [`send`](Exchange::send).
+    /// As for [`send`](Exchange::send).
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -323,7 +322,7 @@ impl Exchange {
         let grant = self.inputs.check(self.grant)?;
         let mut mobile = self.client.mobile_with(None);
         let (client_id, install_id) = match &grant {
-            // A POST without an idempotency key: tried once.
+            // A POST without an idempotency key: attempted once.
             TokenRequest::AuthorizationCodeGrant(it) => {
                 (it.client_id.clone(), it.install_id.clone())
             }
@@ -332,8 +331,7 @@ impl Exchange {
                 (it.client_id.clone(), it.install_id.clone())
             }
         };
-        // The lifetime counts from here at the earliest, so the session is taken for older rather
-        // than for younger than it is.
+        // The lifetime starts here at the earliest, so the session is taken for older rather than younger than it is.
         let asked = SystemTime::now();
         let answer = Response::from(mobile.exchange_token().body(grant).send().await?);
         Ok(answer.map(|tokens| Session::new(tokens, client_id, install_id, asked)))

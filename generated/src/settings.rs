@@ -1,4 +1,4 @@
-//! How calls are made: set for the whole client, and for one call where it needs something else.
+//! Settings of calls: for the whole client, and for single calls that need something else.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use crate::attempt::OnAttempt;
 use crate::inputs::Inputs;
 use crate::retry::RetryPolicy;
 
-/// Cheap to clone: a call has a copy of its own, which its methods change.
+/// Cheap to clone: a call has its own copy, which its methods change.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) policy: Arc<RetryPolicy>,
     pub(crate) timeout: Option<Duration>,
-    /// What a program adds to every request; mostly nothing, which takes no memory.
+    /// Headers that a program adds to every request; usually none, which takes no memory.
     pub(crate) headers: HeaderMap,
     pub(crate) on_attempt: Option<OnAttempt>,
 }
 
-/// The headers that this crate sends itself, and for which there are methods where they may be chosen.
+/// The headers that this crate sends itself. Those that a program may choose have methods of their own.
 const OWN: [&str; 7] = [
     "authorization",
     "content-length",
@@ -54,11 +54,11 @@ impl Settings {
     }
 }
 
-/// The methods that set for one call what is set for the whole client otherwise. `$call` is a call as the
-/// examples make it, on a `client`.
+/// Methods that override for one call a setting of the whole client. `$call` is a call as the examples
+/// make it, on a `client`.
 macro_rules! call_settings {
     ($call:literal) => {
-        /// How long an attempt of this call may take, in place of the client's
+        /// Sets how long an attempt of this call may take, in place of the client's
         /// [`timeout`](crate::ClientBuilder::timeout). [`RetryPolicy::budget`](crate::RetryPolicy::budget)
         /// limits the call as a whole.
         ///
@@ -72,7 +72,8 @@ macro_rules! call_settings {
             self
         }
 
-        /// When this call is tried again, in place of the client's [`retry`](crate::ClientBuilder::retry).
+        /// Sets when this call is retried, in place of the client's
+        /// [`retry`](crate::ClientBuilder::retry).
         ///
         /// ```
         /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -85,8 +86,8 @@ macro_rules! call_settings {
             self
         }
 
-        /// A header of your own, such as one for a proxy or for tracing across services. Those that the
-        /// client sends itself are refused.
+        /// Adds a header of your own, such as one for a proxy or for tracing across services. Headers that
+        /// the client sends itself are refused.
         ///
         /// ```
         /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();

@@ -1,17 +1,17 @@
-//! Access tokens that are valid when they are used, renewed once for everyone who waits.
+//! Access tokens that are valid when used, renewed once for all callers that wait.
 //!
-//! 1. A token that is valid for longer than [`MARGIN`] is handed out at once.
-//! 2. Otherwise one renewal begins, and all callers wait for the same.
-//! 3. The renewal runs as a task of its own: a caller that gives up in the middle must not lose the
-//!    new pair, because the spent refresh token is worth something for 30 more seconds only.
-//! 4. It takes the store's lock and loads what is kept there. When another process has renewed the
-//!    session meanwhile, that is taken over: the refresh token at hand is spent, and using it would end
-//!    the session for both. When another process has signed out, so has this one.
-//! 5. The new session is saved before it is used. When saving fails, it is kept aside, and the next
-//!    renewal begins by saving it again instead of asking the service.
-//! 6. `invalid_grant` means that the session is over: the store forgets it, and every call from then
-//!    on fails without asking the service. Any other failure leaves the session as it is, and a token
-//!    that has not run out is used nevertheless.
+//! 1. A token that is valid for longer than [`MARGIN`] is returned at once.
+//! 2. Otherwise one renewal starts, and all callers wait for it.
+//! 3. The renewal runs as a task of its own: a caller that gives up halfway must not lose the new pair,
+//!    because the spent refresh token is usable for only 30 more seconds.
+//! 4. It takes the store's lock and loads the stored session. If another process has renewed the session
+//!    meanwhile, that one is adopted: the refresh token held here is spent, and using it would end the
+//!    session for both. If another process has signed out, so has this one.
+//! 5. The new session is saved before it is used. If saving fails, it is kept aside, and the next
+//!    renewal starts by saving it again instead of contacting the service.
+//! 6. `invalid_grant` means that the session is over: the store forgets it, and every call from then on
+//!    fails without contacting the service. Any other failure leaves the session as it is, and a token
+//!    that has not expired is still used.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,22 +27,21 @@ use crate::error::Error;
 use crate::session::{Session, SessionStore, StoreLock};
 use crate::types::AccessToken;
 
-/// How long before its end a token is renewed: longer than a call takes.
+/// How long before it expires a token is renewed: longer than a call takes.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// Hands out the access tokens of one session, and renews them.
+/// Returns the access tokens of one session, and renews them.
 ///
-/// It is cheap to clone; all clones are the same source. A refresh token that is used twice ends the
-/// session, so a session is renewed by token sources with the same store and by nothing else; in several
-/// processes, by a store that has a [`lock`](SessionStore::lock), such as
-/// [`SessionFile`](crate::SessionFile).
+/// It is cheap to clone; all clones are the same source. Using a refresh token twice ends the session,
+/// so only token sources with the same store may renew it; in several processes, the store must have a
+/// [`lock`](SessionStore::lock), such as [`SessionFile`](crate::SessionFile).
 ///
-/// - A token is renewed a minute before it ends, or when the service rejects it, and only once however
-///   many calls need it.
-/// - Before it is renewed, what the [`SessionStore`] has is looked at, and taken over when another
-///   process has renewed it.
+/// - A token is renewed a minute before it expires, or when the service rejects it, and only once
+///   however many calls need it.
+/// - Before that, the [`SessionStore`] is read, and its session adopted if another process has renewed
+///   it.
 /// - The renewed session is saved in the store before it is used.
-/// - When the service says that the session is over, the store forgets it, and every call fails with
+/// - If the service says that the session is over, the store forgets it, and every call fails with
 ///   [`Error::SignedOut`].
 ///
 /// ```
@@ -65,32 +64,32 @@ pub struct TokenSource {
 }
 
 struct Source {
-    /// Without credentials, so that it holds no token source in turn.
+    /// Without credentials, so that it does not hold a token source in turn.
     client: Client,
     store: Box<dyn Store>,
     state: Mutex<State>,
 }
 
 struct State {
-    /// What calls are made with; nothing once the session is over.
+    /// The session that calls use; `None` once it is over.
     session: Option<Session>,
-    /// A renewed session that is not saved yet (step 5).
+    /// A renewed session that has not been saved yet (step 5).
     unsaved: Option<Session>,
-    /// Whether the store has had this session. When it then has none, somebody has signed out; a store
-    /// that keeps nothing says so from the start.
+    /// Whether the store has held this session. If it then has none, a sign-out has happened; a store
+    /// that stores nothing has none from the start.
     kept: bool,
-    /// The latest renewal: its task, and what comes of it.
+    /// The latest renewal: its task, and its result.
     renewal: Option<(AbortHandle, Renewal)>,
 }
 
-/// What comes of a renewal (step 2). Its errors are shared, so that all who wait can have them.
+/// The result of a renewal (step 2). Its errors are shared, so that all who wait can have them.
 type Renewal = Shared<BoxFuture<'static, Result<AccessToken, Arc<Error>>>>;
 
 impl TokenSource {
-    /// A source for a session. The client lends its base URL, connections and settings; its
-    /// credentials do not matter.
+    /// Creates a source for a session. It uses the client's base URL, connections and settings; the
+    /// client's credentials do not matter.
     ///
-    /// The session itself is not saved: save it as soon as it is made.
+    /// This does not save the session: save it as soon as you have it.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -124,10 +123,10 @@ impl TokenSource {
         }
     }
 
-    /// A source for the session that a store keeps; nothing when nobody is signed in.
+    /// Creates a source for the session in a store; `None` if no user is signed in.
     ///
     /// # Errors
-    /// [`Error::Store`] when the store cannot be read.
+    /// [`Error::Store`] if the store cannot be read.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -155,11 +154,11 @@ impl TokenSource {
         }))
     }
 
-    /// A token that is valid now, renewed first if need be. Call it within a tokio runtime.
+    /// Returns a token that is valid now, renewed first if needed. Call it within a tokio runtime.
     ///
     /// # Errors
-    /// [`Error::SignedOut`] when the session is over; [`Error::Renewal`] when it could not be renewed
-    /// now and the token has run out.
+    /// [`Error::SignedOut`] if the session is over; [`Error::Renewal`] if it could not be renewed now
+    /// and the token has expired.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -192,7 +191,7 @@ impl TokenSource {
         })
     }
 
-    /// The session as it is now, or nothing once it is over.
+    /// Returns the session as it is now, or `None` once it is over.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -211,7 +210,8 @@ impl TokenSource {
         self.shared.state().session.clone()
     }
 
-    /// A token in place of one that the service rejected, unless another call has renewed it already.
+    /// Returns a token in place of one that the service rejected, unless another call has already
+    /// renewed it.
     pub(crate) async fn replace(&self, rejected: &AccessToken) -> Result<AccessToken, Error> {
         let renewal = {
             let mut state = self.shared.state();
@@ -227,7 +227,7 @@ impl TokenSource {
         })
     }
 
-    /// The renewal under way, or a new one (steps 2 and 3).
+    /// Returns the renewal under way, or a new one (steps 2 and 3).
     fn renewal(&self, state: &mut State) -> Renewal {
         if let Some((task, renewal)) = &state.renewal
             && !task.is_finished()
@@ -274,8 +274,8 @@ impl Source {
         Ok(token)
     }
 
-    /// What another process has made of the session (step 4): its access token, when that is good for a
-    /// while.
+    /// Adopts a session that another process has renewed (step 4): returns its access token, if that is
+    /// valid for long enough.
     async fn take_over(&self) -> Result<Option<AccessToken>, Error> {
         let kept = self.store.load().await.map_err(Error::Store)?;
         let mut state = self.state();
@@ -292,7 +292,7 @@ impl Source {
                 Ok(token)
             }
             None if !state.kept => Ok(None),
-            // There is nobody any more, or somebody else, whom this process must not act for.
+            // No user is signed in any more, or a different one, for whom this process must not act.
             _ => {
                 (state.session, state.unsaved) = (None, None);
                 Err(Error::SignedOut)
@@ -312,7 +312,7 @@ impl Source {
         match call.send().await {
             Err(Error::OAuth(error)) if error.code == OAuthCode::InvalidGrant => {
                 self.state().session = None;
-                // That the session is over matters more than that it could not be forgotten.
+                // The end of the session matters more than a failure to forget it.
                 let _ = self.store.forget().await;
                 Err(Error::SignedOut)
             }
@@ -321,7 +321,7 @@ impl Source {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing that runs under the lock can leave the state half changed.
+        // Code that runs under the lock cannot leave the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

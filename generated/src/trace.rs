@@ -45,7 +45,7 @@ impl Span {
     }
 }
 
-/// What kept the answer away, in a word or two: the error's own text has the address of the call.
+/// What prevented a response, in a word or two: the error's own text contains the address of the call.
 #[cfg(feature = "tracing")]
 fn kind(error: &reqwest::Error) -> &'static str {
     match error {

@@ -1,13 +1,12 @@
-//! What happens between a generated request and its answer, hooked into the generated clients.
+//! What happens between a generated request and its response, hooked into the generated clients.
 //!
-//! 1. The bearer credential of the call is added, and the headers that the program wants.
-//! 2. The request is sent and its whole answer read, again if need be (see [`retry`](crate::retry));
-//!    who watches is told of each attempt.
-//!    An attempt counts as answered only when the last byte has come: a connection that breaks in
-//!    the middle of a body is a lost answer like any other.
-//! 3. An answer that is not a success in JSON is handed over as it is, as `UnexpectedResponse`, with
+//! 1. The bearer credential of the call and the program's own headers are added.
+//! 2. The request is sent and its whole response read, again if needed (see [`retry`](crate::retry));
+//!    the callback is called after each attempt. An attempt counts as answered only once the last byte
+//!    has arrived: a connection that breaks in the middle of a body is a lost response like any other.
+//! 3. A response that is not a success in JSON is passed on as it is, as `UnexpectedResponse`, with
 //!    its body beside it ([`Refused`]). The generated code reads the bodies of listed statuses itself,
-//!    and loses status and headers when a proxy's page comes instead of JSON.
+//!    and loses status and headers if a proxy's page arrives instead of JSON.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -33,7 +32,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// Lets the call be repeated within a window, which a single attempt must not use up.
+    /// Allows the call to be repeated within a window, which a single attempt must not use up.
     pub(crate) fn repeat_within(&mut self, window: Duration, timeout: Duration) {
         self.repeat = Repeat::Within(window);
         let given = self.settings.timeout;
@@ -68,7 +67,7 @@ impl Transport {
         let (mut request, mut number) = (request, 0);
         loop {
             number += 1;
-            // The generated bodies are bytes, never streams, so that there is always a copy.
+            // The generated bodies are bytes, never streams, so there is always a copy.
             let copy = request.try_clone();
             let method = request.method().clone();
             let span = Span::begin(operation, &method, number);
@@ -149,7 +148,7 @@ macro_rules! hooks {
 }
 hooks!(catalog::Client, mobile::Client);
 
-/// An answer that has arrived as a whole.
+/// A response that has arrived as a whole.
 struct BufferedResponse {
     status: StatusCode,
     headers: HeaderMap,
@@ -191,7 +190,7 @@ impl BufferedResponse {
     }
 }
 
-/// What an answer carries beside it when it is not a success in JSON.
+/// The parts of a response that are kept beside it when it is not a success in JSON.
 #[derive(Clone)]
 struct Refused {
     body: Bytes,
@@ -199,7 +198,7 @@ struct Refused {
 }
 
 impl Refused {
-    /// The same answer once more: a hook sees it by reference only.
+    /// Returns the same response once more: a hook sees it only by reference.
     fn answer(&self, seen: &Response) -> Response {
         let mut response = http::Response::new(self.body.clone());
         *response.status_mut() = seen.status();
@@ -209,7 +208,7 @@ impl Refused {
     }
 }
 
-/// The error in an answer that the hooks handed over.
+/// Returns the error in a response that the hooks passed on.
 pub(crate) fn refusal(answer: &Response) -> Option<crate::Error> {
     let refused = answer.extensions().get::<Refused>()?;
     let mut error = crate::Error::from_answer(answer.status(), answer.headers(), &refused.body);
@@ -221,7 +220,7 @@ pub(crate) fn refusal(answer: &Response) -> Option<crate::Error> {
 
 /// An attempt that may be followed by another.
 struct FailedAttempt {
-    /// Whether the service may have executed the request all the same.
+    /// Whether the service may have executed the request anyway.
     maybe_executed: bool,
     retry_after: Option<Duration>,
 }

@@ -1,7 +1,7 @@
-//! The types of both documents, in one place: what calls take and give.
+//! The types of both documents in one place: what calls take and return.
 //!
-//! They are generated: their limits are those of the documents, checked when a value is made. What
-//! both documents define alike (such as `ErrorDetail`) is the catalog's here; each document's own
+//! They are generated: their limits are those of the documents, checked when a value is made. Types
+//! that both documents define alike (such as `ErrorDetail`) are the catalog's here; each document's own
 //! are in [`openapi`](crate::openapi).
 //!
 //! ```
@@ -13,8 +13,8 @@
 //! assert!(Amount::try_from("-1").is_err());
 //! ```
 //!
-//! Those over text are `str` to whoever reads them: they compare with one, deref to one, and a map with
-//! such keys is asked by one.
+//! Those over text can be used as a `str`: they compare with it, deref to it, and can be looked up by
+//! it as keys of a map.
 //!
 //! ```
 //! use invoicing_client::types::{CurrencyCode, ProductName};
@@ -43,7 +43,7 @@ pub use crate::openapi::mobile::types::{
 impl TryFrom<NextCursor> for Cursor {
     type Error = <Cursor as TryFrom<String>>::Error;
 
-    /// The page that a cursor leads to is asked for by the same text.
+    /// The page that a cursor leads to is requested with the same text.
     fn try_from(cursor: NextCursor) -> Result<Cursor, Self::Error> {
         Cursor::try_from(String::from(cursor))
     }

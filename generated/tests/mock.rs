@@ -1,4 +1,4 @@
-//! How the users of the crate test their own code: against mocks of the feature `mock`.
+//! How users of the crate test their own code: against mocks of the feature `mock`.
 
 use invoicing_client::mock::httpmock::MockServer;
 use invoicing_client::mock::{catalog, mobile};
@@ -9,9 +9,9 @@ use serde_json::json;
 
 const ID: &str = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a49";
 
-/// A value of the documents, as it is written in JSON.
+/// A value of the documents, given as JSON.
 fn of<T: DeserializeOwned>(value: serde_json::Value) -> T {
-    // Through text, since a decimal is read as it is written.
+    // Through text, since a decimal keeps its literal.
     serde_json::from_str(&value.to_string()).unwrap()
 }
 

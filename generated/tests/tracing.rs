@@ -1,7 +1,7 @@
-//! The spans of the feature `tracing`: what they say, and that nothing ever says a secret.
+//! The spans of the feature `tracing`: their content, and that they never contain a secret.
 //!
 //! The subscriber is that of the whole process, so that everything is seen, whatever thread it comes from,
-//! also of the libraries below; hence one test in a file of its own.
+//! including the libraries below; hence a single test in a file of its own.
 
 #[path = "stub/mod.rs"]
 mod stub;
@@ -18,7 +18,7 @@ use tracing::{Event, Metadata, Subscriber};
 const SECRET: &str = "top-secret-top-secret-top-secret-top-secret";
 const ID: &str = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a49";
 
-/// Writes down everything that can be, one span or event a line.
+/// Records everything that can be, one line per span or event.
 #[derive(Clone, Default)]
 struct Recorder {
     lines: Arc<Mutex<Vec<String>>>,
@@ -42,7 +42,7 @@ impl Subscriber for Recorder {
         span.record(&mut Line(&mut line));
         let mut lines = self.lines.lock().unwrap();
         lines.push(line);
-        // A span is found again by its line.
+        // The index of its line identifies a span.
         Id::from_u64(lines.len() as u64)
     }
 

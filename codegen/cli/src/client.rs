@@ -1,4 +1,5 @@
-//! `openapi-dropshot client`: modules for a folder of some crate's sources, written or compared.
+//! `openapi-dropshot client`: writes or compares the modules of a client in a folder of some crate's
+//! sources.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +42,7 @@ impl Client {
         }
     }
 
-    /// The client's modules, by file name.
+    /// Returns the client's modules, by file name.
     fn modules(&self) -> Result<BTreeMap<String, String>, String> {
         let documents = self.documents.iter();
         let read: Vec<_> = documents.map(|it| self.reading.read(it)).collect();
@@ -63,7 +64,7 @@ fn write(modules: &BTreeMap<String, String>, out: &Path) -> Result<bool, String>
     let failed = |error| format!("{}: cannot be written: {error}", out.display());
     fs::create_dir_all(out).map_err(failed)?;
     for (name, text) in modules {
-        // What is up to date keeps its time of change, so that nothing is built again.
+        // A file that is up to date keeps its modification time, so that nothing is rebuilt.
         if fs::read_to_string(out.join(name)).ok().as_ref() != Some(text) {
             fs::write(out.join(name), text).map_err(failed)?;
             show(&format!("wrote {}\n", out.join(name).display()))?;
@@ -72,7 +73,7 @@ fn write(modules: &BTreeMap<String, String>, out: &Path) -> Result<bool, String>
     Ok(true)
 }
 
-/// Says which files differ, are missing or are too many.
+/// Reports which files differ, are missing or do not belong there.
 fn compare(modules: &BTreeMap<String, String>, out: &Path) -> Result<bool, String> {
     let mut stale: Vec<String> = modules
         .iter()

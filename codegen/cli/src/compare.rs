@@ -1,4 +1,5 @@
-//! `openapi-dropshot compare`: whether documents say what changed in them, and since when.
+//! `openapi-dropshot compare`: whether the versions of documents reflect what changed in them, and
+//! since when.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use openapi_dropshot_compatibility::{Document, apis, changelog, compare, report}
 
 use crate::show;
 
-/// Where the documents are, when none are named.
+/// Where to find the documents if none are named.
 const FOLDER: &str = "openapi";
 
 /// What the command line asks for.
@@ -63,7 +64,7 @@ fn gate() -> Result<bool, String> {
     Ok(well)
 }
 
-/// Reports what changed, and answers whether the newer document says so.
+/// Reports what changed, and returns whether the newer document's version reflects it.
 fn judge(old: &Document, new: &Document) -> Result<bool, String> {
     let comparison = compare(old, new).map_err(|problem| problem.to_string())?;
     show(&report(old, new, &comparison))?;
@@ -77,7 +78,7 @@ fn made_changelog() -> Result<String, String> {
 
 fn write_changelog() -> Result<bool, String> {
     let (file, made) = (Path::new(FOLDER).join("CHANGELOG.md"), made_changelog()?);
-    // What is up to date keeps its time of change.
+    // A file that is up to date keeps its modification time.
     if fs::read_to_string(&file).ok().as_ref() != Some(&made) {
         let failed = |error| format!("{}: cannot be written: {error}", file.display());
         fs::write(&file, made).map_err(failed)?;

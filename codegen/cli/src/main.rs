@@ -1,7 +1,8 @@
-//! The command `openapi-dropshot`: judge documents, see or write what is made of them, compare them.
+//! The command `openapi-dropshot`: checks documents, shows or writes the code generated from them, and compares
+//! them.
 //!
-//! Each subcommand is a function that answers whether all is well; what is not understood, clap says. A reader that
-//! stops early (`| head`) is no failure.
+//! Each subcommand is a function that returns whether all is well; clap reports arguments that it does not
+//! understand. A reader that stops early (`| head`) is not a failure.
 
 mod client;
 mod compare;
@@ -70,7 +71,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// A document, once what nobody keeps of it has been told.
+    /// Reads a document, and reports what of it is not kept.
     fn read(&self, path: &Path) -> Result<Document, Problems> {
         if !self.lenient {
             return Document::read(path);
@@ -100,7 +101,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Tells of every document, well or not.
+/// Reports on every document, good or bad.
 fn check(reading: &Reading, documents: &[PathBuf]) -> Result<bool, String> {
     let mut well = true;
     for path in documents {
@@ -128,7 +129,7 @@ fn server(reading: &Reading, document: &Path) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Prints on standard output, as much as is wanted there.
+/// Prints to standard output, for as long as it is being read.
 fn show(text: &str) -> Result<(), String> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.to_string()),

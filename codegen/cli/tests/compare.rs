@@ -6,10 +6,10 @@ use std::process::Command;
 
 const SHOP: &str = include_str!("../../compatibility/tests/shop.yaml");
 
-/// A folder of one test alone, with `openapi/` and `openapi/released/`.
+/// A folder for one test alone, with `openapi/` and `openapi/released/`.
 struct Place(PathBuf);
 
-/// What the command did.
+/// The result of the command.
 struct Outcome {
     code: Option<i32>,
     output: String,
@@ -31,7 +31,7 @@ impl Place {
         self
     }
 
-    /// A place where version 1.4.2 is released, and this is the document now.
+    /// A folder in which version 1.4.2 is released, and `present` is the current document.
     fn with(name: &str, present: &str) -> Self {
         Self::new(name)
             .write("openapi/released/shop-1.4.2.yaml", SHOP)
@@ -55,7 +55,7 @@ impl Place {
     }
 }
 
-/// The document, changed in the order of these pairs of what was and what is.
+/// The document with these replacements, each a pair of old and new text, in order.
 fn shop(changes: &[(&str, &str)]) -> String {
     changes.iter().fold(SHOP.to_owned(), |text, (old, new)| {
         assert!(text.contains(old), "the document has no {old}");

@@ -1,29 +1,29 @@
-//! One change, how grave it is, and for whom.
+//! A change, its severity, and whom it affects.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// How grave a change is, the gravest last.
+/// The severity of a change, the most severe last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// It is in descriptions and examples alone: no request and no answer changes.
+    /// It only affects descriptions and examples: no request and no response changes.
     Text,
-    /// There is something new to use or to know, and what worked works on.
+    /// There is something new to use or to know, and everything that worked still works.
     Compatible,
     /// Something that worked with the older document may fail with the newer one.
     Breaking,
 }
 
-/// One thing that a consumer can see to be different.
+/// A difference that a consumer can see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
     /// The operation, the schema or the part of them that changed: `create_product`, `ProductName`.
     pub subject: String,
-    /// What is different, as a sentence about the subject.
+    /// The difference, as a sentence about the subject.
     pub what: String,
-    /// Whom it breaks; when it breaks nobody, whom it concerns. Empty for texts.
+    /// Whom it breaks; if it breaks nothing, whom it concerns. Empty for texts.
     pub whom: String,
     /// Where it is, in both documents.
     pub place: Place,
@@ -39,7 +39,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The pointer into the newer document, or into the older one for what is gone.
+    /// Returns the pointer into the newer document, or into the older one for something removed.
     #[must_use]
     pub fn pointer(&self) -> &str {
         let pointer = self.new.as_ref().or(self.old.as_ref());
@@ -47,16 +47,16 @@ impl Place {
     }
 }
 
-/// What a change does, before it is known who meets it.
+/// The effect of a change, before it is known whom it meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Fewer values are valid: who sends one may be refused.
+    /// Fewer values are valid: a sender of one may be refused.
     Fewer,
-    /// More values are valid: who reads one may not expect it.
+    /// More values are valid: a reader of one may not expect it.
     More,
-    /// It means something else: neither who sends nor who reads can rely on it.
+    /// It means something else: neither senders nor readers can rely on it.
     Different,
-    /// It has another name, or none, in the code that generators make.
+    /// It has another name, or none, in the code that generators produce.
     Renamed,
     /// Nothing that worked can fail.
     Harmless,
@@ -64,17 +64,17 @@ pub enum Effect {
     Text,
 }
 
-/// The operations that meet a part of a document, by who meets it there.
+/// The operations that meet a part of a document, as senders or as readers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Users {
-    /// Operations whose requests hold it.
+    /// Operations whose requests contain it.
     pub senders: BTreeSet<String>,
-    /// Operations whose answers hold it.
+    /// Operations whose responses contain it.
     pub readers: BTreeSet<String>,
 }
 
 impl Users {
-    /// Those who call an operation, whatever they send and read.
+    /// Creates those who call an operation, whatever they send and read.
     #[must_use]
     pub fn callers(operations: impl IntoIterator<Item = String>) -> Self {
         let operations: BTreeSet<_> = operations.into_iter().collect();
@@ -84,7 +84,7 @@ impl Users {
         }
     }
 
-    /// How grave an effect is for these, and for which of them.
+    /// Returns the severity of an effect for these, and for which of them.
     #[must_use]
     pub fn judge(&self, effect: Effect) -> (Severity, String) {
         let (senders, readers) = match effect {

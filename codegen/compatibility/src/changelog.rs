@@ -1,4 +1,4 @@
-//! The changelog of the documents, made from their releases and from what they are now.
+//! The changelog of the documents, built from their releases and their current state.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,10 +18,10 @@ that it did not answer before, and *generated clients* by another name of someth
 Made by `openapi-dropshot compare changelog` from `released/` and the present documents; not to be edited.
 ";
 
-/// The changelog of these documents, as Markdown.
+/// Returns the changelog of these documents, as Markdown.
 ///
 /// # Errors
-/// When two of the documents cannot be compared.
+/// If two of the documents cannot be compared.
 pub fn changelog(apis: &[Api]) -> Result<String, Problem> {
     let mut text = HEAD.to_owned();
     for api in apis {
@@ -48,7 +48,7 @@ pub fn changelog(apis: &[Api]) -> Result<String, Problem> {
     Ok(text)
 }
 
-/// One version, by what it changed.
+/// One version, described by its changes.
 fn changes(heading: &str, comparison: &Comparison) -> String {
     let mut text = format!("\n### {heading}\n");
     for (severity, title) in [
@@ -83,7 +83,7 @@ fn changes(heading: &str, comparison: &Comparison) -> String {
     text
 }
 
-/// The first release, by its operations.
+/// The first release, described by its operations.
 fn first(document: &Document) -> String {
     let mut text = format!(
         "\n### {}\n\nThe first release.\n\n| operation | | |\n|---|---|---|\n",

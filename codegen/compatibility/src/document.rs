@@ -1,7 +1,7 @@
-//! A document, and how to move in it.
+//! An OpenAPI document, and navigation in it.
 //!
-//! A [`Node`] is a value and its place: code that moves along it never sees a
-//! `$ref`. A reference that leads nowhere, or in a circle, leads to null.
+//! A [`Node`] is a value and its place: code that navigates with it never sees a `$ref`. A reference
+//! that leads nowhere, or in a cycle, resolves to null.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use openapi_dropshot::model::Pointer;
 use semver::Version;
 use serde_json::{Map, Value};
 
-/// The methods that a path of OpenAPI 3.0 can have.
+/// The methods that a path can have in OpenAPI 3.0.
 pub const METHODS: [&str; 8] = [
     "get", "put", "post", "delete", "options", "head", "patch", "trace",
 ];
@@ -21,7 +21,7 @@ const MOST_REFERENCES: usize = 32;
 /// An OpenAPI 3.0 document.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The file, as reports and problems call it.
+    /// The file name used in reports and problems.
     pub file: String,
     /// The whole document.
     pub json: Value,
@@ -29,11 +29,11 @@ pub struct Document {
     pub version: Version,
 }
 
-/// A value of a document, past the references that led to it.
+/// A value of a document, with the references that led to it resolved.
 #[derive(Clone, Debug)]
 pub struct Node<'a> {
     root: &'a Value,
-    /// What is there; null when nothing is.
+    /// The value; null if there is none.
     pub value: &'a Value,
     /// The JSON Pointer of the place.
     pub pointer: String,
@@ -56,16 +56,16 @@ impl Document {
     /// Reads a document from a file.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds no OpenAPI 3.0 document with a version by Semantic
-    /// Versioning.
+    /// If the file cannot be read, or is not an OpenAPI 3.0 document with a version that follows
+    /// Semantic Versioning.
     pub fn read(file: &Path) -> Result<Self, Problem> {
         Self::new(&file.display().to_string(), openapi_dropshot::source(file)?)
     }
 
-    /// Takes a document that is at hand; `file` is what reports call it.
+    /// Creates a document from JSON; `file` is its name in reports.
     ///
     /// # Errors
-    /// When it is no OpenAPI 3.0 document with a version by Semantic Versioning.
+    /// If it is not an OpenAPI 3.0 document with a version that follows Semantic Versioning.
     pub fn new(file: &str, json: Value) -> Result<Self, Problem> {
         let problem = |pointer: &[&str], cause: String, remedy: &str| Problem {
             file: file.to_owned(),
@@ -113,7 +113,7 @@ impl Document {
         }
     }
 
-    /// All operations, in the document's order.
+    /// Returns all operations, in the document's order.
     #[must_use]
     pub fn operations(&self) -> Vec<Operation<'_>> {
         let paths = self.root().at("paths").members();
@@ -129,19 +129,19 @@ impl Document {
 }
 
 impl<'a> Node<'a> {
-    /// The member of this name; null where there is none.
+    /// Returns the member of this name; null if there is none.
     #[must_use]
     pub fn at(&self, name: &str) -> Self {
         self.step(name, self.value.get(name).unwrap_or(&Value::Null))
     }
 
-    /// The member of this name, if there is one.
+    /// Returns the member of this name, if there is one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Self> {
         Some(self.step(name, self.value.get(name)?))
     }
 
-    /// The members of an object, in the document's order; none of anything else.
+    /// Returns the members of an object, in the document's order; none for anything else.
     #[must_use]
     pub fn members(&self) -> Vec<(String, Self)> {
         let members = self.value.as_object().into_iter().flatten();
@@ -150,7 +150,7 @@ impl<'a> Node<'a> {
             .collect()
     }
 
-    /// The items of an array, in their order; none of anything else.
+    /// Returns the items of an array, in order; none for anything else.
     #[must_use]
     pub fn items(&self) -> Vec<Self> {
         let items = self.value.as_array().into_iter().flatten();
@@ -160,19 +160,19 @@ impl<'a> Node<'a> {
             .collect()
     }
 
-    /// The text of a member; empty where there is none.
+    /// Returns the text of a member; empty if there is none.
     #[must_use]
     pub fn text(&self, name: &str) -> &'a str {
         self.value[name].as_str().unwrap_or_default()
     }
 
-    /// Whether a member is true.
+    /// Returns whether a member is true.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         self.value[name] == Value::Bool(true)
     }
 
-    /// The value, and that of each member where the node leads past a reference to it.
+    /// Returns the value with each member that is a reference replaced by its target.
     #[must_use]
     pub fn expanded(&self) -> Value {
         if !self.value.is_object() {
@@ -186,7 +186,7 @@ impl<'a> Node<'a> {
         )
     }
 
-    /// The place of a member, whether there is one or not.
+    /// Returns the place of a member, whether it exists or not.
     #[must_use]
     pub fn place_of(&self, name: &str) -> String {
         format!("{}/{}", self.pointer, escape(name))
@@ -228,7 +228,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Method and path without the names of variables, which do not travel.
+    /// Returns method and path without the names of variables, which are not sent.
     #[must_use]
     pub fn anonymous_route(&self) -> String {
         let segments = self.route.split('/').map(|segment| {
@@ -238,8 +238,9 @@ impl<'a> Operation<'a> {
         segments.collect::<Vec<_>>().join("/")
     }
 
-    /// The parameters, each by what it is known by to the service: those of the path by their place
-    /// in it, headers by their name in lower case. The operation's own come before those of its path.
+    /// Returns the parameters, each under the name that identifies it to the service: those of the
+    /// path by their position in it, headers by their name in lower case. The operation's own come
+    /// before those of its path.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, Node<'a>)> {
         let mut found: Vec<(String, Node<'a>)> = Vec::new();
@@ -267,8 +268,8 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// The ways to authenticate, each an object of security schemes with their scopes: those of the
-    /// operation, or else those of the document. One that needs nothing is an empty object.
+    /// Returns the ways to authenticate, each an object of security schemes with their scopes: those
+    /// of the operation, or else those of the document. Anonymous access is an empty object.
     #[must_use]
     pub fn security(&self) -> Vec<Value> {
         let own = self.node.value.get("security");
@@ -279,7 +280,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// One segment of a JSON Pointer, escaped (RFC 6901, section 3).
+/// Escapes a segment of a JSON Pointer (RFC 6901, section 3).
 pub fn escape(segment: &str) -> String {
     segment.replace('~', "~0").replace('/', "~1")
 }

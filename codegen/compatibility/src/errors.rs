@@ -1,8 +1,9 @@
 //! The error codes that a document lists.
 //!
-//! The schema of a code is an open string, so that the list may grow. It stands in two places: each
-//! answer shows its errors in its examples, and the tables of `info.description` list all of them,
-//! also those that no operation answers (405 is answered by a path to a method that it lacks).
+//! The schema of a code is an open string, so that the list may grow. It appears in two places: each
+//! response shows its errors in its examples, and the tables of `info.description` list all of them,
+//! including those that no operation returns (405 is the response to a method that a path does not
+//! have).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use crate::document::{Document, Node};
 
-/// The codes that the examples of an answer show, each with its type; the errors of OAuth have none.
+/// Returns the codes that the examples of a response show, each with its type; OAuth errors have none.
 pub fn of_answer(answer: &Node<'_>) -> BTreeMap<String, String> {
     let content = answer.at("content").members();
     let bodies = content.into_iter().flat_map(|(_, media)| {
@@ -26,8 +27,8 @@ pub fn of_answer(answer: &Node<'_>) -> BTreeMap<String, String> {
     bodies.filter_map(code).collect()
 }
 
-/// Code and type of an error body, by the two shapes that there are: an object `error` with `type`
-/// and `code`, or, by RFC 6749 (section 5.2), the code itself as `error`.
+/// Returns code and type of an error body in either of its two forms: an object `error` with `type` and
+/// `code`, or, by RFC 6749 (section 5.2), the code itself as `error`.
 fn code(body: &Value) -> Option<(String, String)> {
     match &body["error"] {
         Value::Object(error) => {
@@ -38,7 +39,7 @@ fn code(body: &Value) -> Option<(String, String)> {
     }
 }
 
-/// Status and code of each error that only the tables of `info.description` list.
+/// Returns status and code of each error that only the tables of `info.description` list.
 pub fn of_tables(document: &Document) -> BTreeSet<(String, String)> {
     let answered: BTreeSet<_> = document
         .operations()
@@ -56,8 +57,8 @@ pub fn of_tables(document: &Document) -> BTreeSet<(String, String)> {
     rows.filter(|error| !answered.contains(error)).collect()
 }
 
-/// Status and code of a row like ``| 409 | `conflict_error` | `duplicate_sku` | When ...``: the code is
-/// the last of the cells that follow the status and are nothing but code.
+/// Returns status and code of a row like ``| 409 | `conflict_error` | `duplicate_sku` | When ...``: the
+/// code is the last of the cells after the status that contain nothing but code.
 fn row(line: &str) -> Option<(String, String)> {
     let mut cells = line.trim().strip_prefix('|')?.split('|').map(str::trim);
     let status = cells.next()?;

@@ -1,4 +1,5 @@
-//! Says what changed between two OpenAPI documents, whom it breaks, and which version it calls for.
+//! Determines what changed between two OpenAPI documents, whom it breaks, and which version it calls
+//! for.
 //!
 //! ```text
 //! old, new --walk--> parts that both have, and who meets them
@@ -8,33 +9,36 @@
 //! ```
 //!
 //! 1. Both documents are walked together, operation by operation (`walk`). A part that several
-//!    operations meet is one part, with a list of those whose requests and whose answers hold it.
-//! 2. Each part is judged by itself (`whole`, `operation`, `schema`). A rule says what a change
-//!    does (`Effect`), and those who meet the part make it a break or not. A member that no
-//!    rule is for is a break, too.
-//! 3. `drift` compares the documents as well. Nothing that it sees may be missing (`second_opinion`).
-//! 4. `info.version` must say what the gravest change is (`version`).
+//!    operations meet is one part, with a list of the operations whose requests and responses contain
+//!    it.
+//! 2. Each part is judged by itself (`whole`, `operation`, `schema`). A rule states the effect of a
+//!    change (`Effect`), and who meets the part decides whether it is a break. A change of a member
+//!    without a rule is a break, too.
+//! 3. `drift` compares the documents as well. The rules must have found everything that it finds
+//!    (`second_opinion`).
+//! 4. `info.version` must reflect the most severe change (`version`).
 //!
 //! # What breaks
 //!
-//! - **Senders**: fewer values are valid in a request. A lower maximum, a value less in an enumeration,
-//!   null refused, another required member or parameter, another credential.
-//! - **Readers**: more values are valid in an answer. A higher maximum, another value, null, a member
-//!   that may be missing; and a member, header, status or error code that is gone.
-//! - A schema that requests and answers share is judged for both. So the limit of a field that is
-//!   sent and shown cannot change at all without a new major version: readers of the older document
-//!   may have relied on it, and generated types check it.
+//! - **Senders**: fewer values are valid in a request. A lower maximum, one value fewer in an
+//!   enumeration, null refused, another required member or parameter, another credential.
+//! - **Readers**: more values are valid in a response. A higher maximum, another value, null, a member
+//!   that may be absent; and a member, header, status or error code that is removed.
+//! - A schema that requests and responses share is judged for both. So the limit of a field that is
+//!   both sent and returned cannot change at all without a new major version: readers of the older
+//!   document may have relied on it, and generated types check it.
 //! - **Both**: another type, format, pattern or default; another place of an operation.
 //! - **Generated clients**: another operationId, tag, name of a path's variable, or name of a schema.
 //!
 //! # What does not
 //!
-//! - Objects in answers may grow: the documents ask consumers to ignore members that they do not know.
-//! - So may the errors of an operation, in the shape that its errors have: the documents say that a
-//!   code may be added, and RFC 9110 (section 15) how to treat a status that one does not know. They
-//!   are announced by a minor version.
-//! - Descriptions, examples, links and the order of things are for readers. They call for a patch
-//!   version, so that one version is one text.
+//! - Objects in responses may grow: the documents ask consumers to ignore members that they do not
+//!   know.
+//! - So may the errors of an operation, if new ones have the shape of the existing ones: the documents
+//!   say that a code may be added, and RFC 9110 (section 15) how to treat an unknown status. They call
+//!   for a minor version.
+//! - Descriptions, examples, links and order are for readers. They call for a patch version, so that
+//!   one version is one text.
 
 mod change;
 mod changelog;
@@ -64,19 +68,19 @@ use change::Users;
 use pair::{Both, Pair};
 use walk::Kind;
 
-/// What two documents differ in.
+/// The differences between two documents.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// `info.version` of the older document.
     pub old: Version,
     /// `info.version` of the newer document.
     pub new: Version,
-    /// All changes, the gravest first, otherwise in the order of the newer document.
+    /// All changes, the most severe first, otherwise in the order of the newer document.
     pub changes: Vec<Change>,
 }
 
 impl Comparison {
-    /// The least version that the newer document may have.
+    /// Returns the lowest version that the newer document may have.
     #[must_use]
     pub fn called_for(&self) -> Version {
         called_for(
@@ -85,23 +89,23 @@ impl Comparison {
         )
     }
 
-    /// Whether the version of the newer document says what has changed.
+    /// Returns whether the version of the newer document reflects the changes.
     #[must_use]
     pub fn is_said(&self) -> bool {
         self.new >= self.called_for()
     }
 
-    /// The changes of one severity.
+    /// Returns the changes of one severity.
     pub fn of(&self, severity: Severity) -> impl Iterator<Item = &Change> {
         let changes = self.changes.iter();
         changes.filter(move |change| change.severity == severity)
     }
 }
 
-/// Everything that a consumer of `old` can see to be different in `new`.
+/// Returns everything in `new` that a consumer of `old` can see to be different.
 ///
 /// # Errors
-/// When one of them cannot be compared.
+/// If one of them cannot be compared.
 pub fn compare(old: &Document, new: &Document) -> Result<Comparison, Problem> {
     let operations = pair::operations(old, new);
     let pairs = walk::pairs(&operations.kept);

@@ -1,5 +1,4 @@
-//! What is said of an operation and of its parts above schemas: parameters, bodies, answers and
-//! headers.
+//! Operations and their parts above schemas: parameters, bodies, responses and headers.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +11,7 @@ use crate::pair::{Both, Names, Pair, component};
 use crate::schema::deprecation;
 use crate::walk::kept_headers;
 
-/// The changes of an operation itself. The pair is that of the two.
+/// Returns the changes of an operation itself. `pair` is the pair of the two.
 pub fn changes(pair: &Pair<'_>, old: &Operation<'_>, new: &Operation<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     identity(pair, old, new, &mut changes);
@@ -33,7 +32,7 @@ pub fn changes(pair: &Pair<'_>, old: &Operation<'_>, new: &Operation<'_>) -> Vec
     changes
 }
 
-/// What the operation is called and where it is.
+/// The operation's name and its place.
 fn identity(pair: &Pair<'_>, old: &Operation<'_>, new: &Operation<'_>, changes: &mut Vec<Change>) {
     let both = &pair.both;
     if old.anonymous_route() != new.anonymous_route() {
@@ -52,7 +51,7 @@ fn identity(pair: &Pair<'_>, old: &Operation<'_>, new: &Operation<'_>, changes: 
     };
     let found = Names::of(tags(old), tags(new));
     for (tags, effect, verb) in [
-        // Generators make a group, or a class, of each tag.
+        // Generators make a group or a class of each tag.
         (found.gone, Effect::Renamed, "is no longer"),
         (found.new, Effect::Harmless, "is also"),
     ] {
@@ -64,7 +63,7 @@ fn identity(pair: &Pair<'_>, old: &Operation<'_>, new: &Operation<'_>, changes: 
     changes.extend(deprecation(pair));
 }
 
-/// Whoever has authenticated in some way must still be able to.
+/// Every way to authenticate that worked must still work.
 fn security(pair: &Pair<'_>, old: &Operation<'_>, new: &Operation<'_>, changes: &mut Vec<Change>) {
     let (before, after) = (old.security(), new.security());
     if before == after {
@@ -152,7 +151,7 @@ fn request_body(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     changes.push(pair.change(effect, place, what));
 }
 
-/// Answers that only one of the documents has.
+/// Responses that only one of the documents has.
 fn answers(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     let answers = pair.both.at("responses");
     let Names { gone, new, .. } = answers.names();
@@ -186,8 +185,8 @@ fn is_error(status: &str) -> bool {
     status.starts_with(['4', '5'])
 }
 
-/// Whether a new error has the shape of the older ones. Such a one may be added: who does not know a
-/// status treats it as its class says (RFC 9110, section 15), and can read the body.
+/// Whether a new error has the shape of the older ones. Such an error may be added: a client that
+/// does not know a status treats it like its class (RFC 9110, section 15), and can read the body.
 fn is_one_more_error(answers: &Both<'_>, status: &str) -> bool {
     let shapes = |status: &str| -> BTreeSet<Option<String>> {
         let content = answers.new.at(status).at("content").members();
@@ -209,7 +208,7 @@ pub fn parameter(pair: &Pair<'_>) -> Vec<Change> {
     let (old, new) = (&pair.both.old, &pair.both.new);
     let (before, after) = (old.text("name"), new.text("name"));
     if !before.eq_ignore_ascii_case(after) {
-        // Only the variables of a path can: any other parameter would be another one.
+        // Only the variables of a path can be renamed: any other parameter would be a different one.
         let what = format!("is called `{after}`, was `{before}`");
         changes.push(pair.change(Effect::Renamed, pair.both.place_of("name"), what));
     } else if before != after {
@@ -233,13 +232,13 @@ pub fn body(pair: &Pair<'_>) -> Vec<Change> {
     changes
 }
 
-/// The changes of an answer that both have.
+/// The changes of a response that both have.
 pub fn answer(pair: &Pair<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     content(pair, &mut changes);
     headers(pair, &mut changes);
     codes(pair, &mut changes);
-    // Links tell what may follow; they change neither requests nor answers.
+    // Links say what may follow; they change neither requests nor responses.
     changes.extend(pair.others(&["content", "headers"], &["description", "links"]));
     changes
 }
@@ -262,7 +261,7 @@ pub fn media(pair: &Pair<'_>) -> Vec<Change> {
     changes
 }
 
-/// A schema that only one of the documents has is no pair.
+/// A schema that only one of the documents has does not form a pair.
 fn schema_on_one_side(pair: &Pair<'_>) -> Option<Change> {
     let (old, new) = (pair.both.old.get("schema"), pair.both.new.get("schema"));
     let what = match (old, new) {
@@ -319,7 +318,7 @@ fn headers(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     }
 }
 
-/// The error codes of the answer.
+/// The error codes of the response.
 fn codes(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     let place = pair.both.place_of("content");
     let before = errors::of_answer(&pair.both.old);

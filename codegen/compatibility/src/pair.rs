@@ -1,10 +1,10 @@
 //! The same part of two documents.
 //!
-//! Operations correspond by method and path, whatever its variables are called; one that has moved,
-//! by its operationId. What corresponds to what below them, [`crate::walk`] says.
+//! Operations correspond by method and path, whatever the path's variables are called; one that has
+//! moved, by its operationId. [`crate::walk`] determines what corresponds below them.
 //!
-//! A part that only one of the documents has is no pair: it is a change of the pair that it belongs
-//! to, and its own parts are no changes any more.
+//! A part that only one of the documents has is not a pair: it is a change of the pair that it
+//! belongs to, and its own parts are not changes of their own.
 
 use crate::change::{Change, Effect, Place, Users};
 use crate::document::{Document, Node, Operation};
@@ -19,13 +19,13 @@ pub struct Both<'a> {
 /// A part that both documents have.
 #[derive(Clone, Debug)]
 pub struct Pair<'a> {
-    /// What reports call it.
+    /// What it is called in reports.
     pub subject: String,
     pub both: Both<'a>,
     pub users: Users,
 }
 
-/// The names that only the older, both, or only the newer of two objects have.
+/// The names that only the older of two objects, both, or only the newer have.
 pub struct Names {
     pub gone: Vec<String>,
     pub kept: Vec<String>,
@@ -53,7 +53,7 @@ impl Names {
 }
 
 impl<'a> Both<'a> {
-    /// The member of this name in both.
+    /// Returns the member of this name in both.
     pub fn at(&self, name: &str) -> Self {
         Self {
             old: self.old.at(name),
@@ -61,7 +61,7 @@ impl<'a> Both<'a> {
         }
     }
 
-    /// The member of this name, if both have it.
+    /// Returns the member of this name, if both have it.
     pub fn get(&self, name: &str) -> Option<Self> {
         Some(Self {
             old: self.old.get(name)?,
@@ -69,13 +69,13 @@ impl<'a> Both<'a> {
         })
     }
 
-    /// The names of the members of two objects.
+    /// Returns the names of the members of two objects.
     pub fn names(&self) -> Names {
         let names = |node: &Node<'_>| node.members().into_iter().map(|(name, _)| name).collect();
         Names::of(names(&self.old), names(&self.new))
     }
 
-    /// Where both are.
+    /// Returns the place of both.
     pub fn place(&self) -> Place {
         Place {
             old: Some(self.old.pointer.clone()),
@@ -83,7 +83,7 @@ impl<'a> Both<'a> {
         }
     }
 
-    /// Where a member is, or would be.
+    /// Returns the place of a member, whether it exists or not.
     pub fn place_of(&self, name: &str) -> Place {
         Place {
             old: Some(self.old.place_of(name)),
@@ -93,7 +93,7 @@ impl<'a> Both<'a> {
 }
 
 impl Pair<'_> {
-    /// A change of the pair, as grave as those who meet it have to take it.
+    /// Creates a change of the pair, as severe as it is to those who meet it.
     pub fn change(&self, effect: Effect, place: Place, what: impl Into<String>) -> Change {
         let (severity, whom) = self.users.judge(effect);
         Change {
@@ -105,8 +105,8 @@ impl Pair<'_> {
         }
     }
 
-    /// Changes of the members that no rule is for: those of `texts`, and extensions, only explain;
-    /// any other is taken for a break, because nobody has said what it means.
+    /// Returns the changes of members without a rule: those of `texts`, and extensions, only
+    /// explain; any other counts as a break, because its meaning is unknown.
     pub fn others(&self, ruled: &[&str], texts: &[&str]) -> Vec<Change> {
         let Names { gone, kept, new } = self.both.names();
         let names = gone.into_iter().chain(kept).chain(new);
@@ -131,7 +131,7 @@ impl Pair<'_> {
     }
 }
 
-/// Says which operations correspond.
+/// Finds which operations correspond.
 pub fn operations<'a>(old: &'a Document, new: &'a Document) -> Operations<'a> {
     let (mut left, mut kept, mut added) = (old.operations(), Vec::new(), new.operations());
     let by_route = |one: &Operation<'_>, other: &Operation<'_>| {
@@ -153,7 +153,7 @@ pub fn operations<'a>(old: &'a Document, new: &'a Document) -> Operations<'a> {
     }
 }
 
-/// The name of the component that a pointer leads to, when that is a schema.
+/// Returns the name of the component that a pointer leads to, if it is a schema.
 pub fn component(pointer: &str) -> Option<&str> {
     let name = pointer.strip_prefix("/components/schemas/")?;
     (!name.contains('/')).then_some(name)

@@ -1,8 +1,8 @@
-//! The documents of a folder, and what of them has been released.
+//! The documents of a folder, and their releases.
 //!
-//! `FOLDER/NAME.yaml` is a document as it is now; `FOLDER/released/NAME-VERSION.yaml` is a copy of what
-//! it was at its release. Each document has at least one release, and each release a document: what is
-//! not compared with anything would pass any gate.
+//! `FOLDER/NAME.yaml` is a document in its current state; `FOLDER/released/NAME-VERSION.yaml` is a copy
+//! from its release. Each document must have at least one release, and each release a document: a
+//! document that is compared with nothing would pass any gate.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use openapi_dropshot::model::Pointer;
 
 use crate::{Document, Problem};
 
-/// One document with its history.
+/// A document with its history.
 #[derive(Clone, Debug)]
 pub struct Api {
     /// The name of its file: `catalog` for `openapi/catalog.yaml`.
     pub name: String,
-    /// The document as it is now.
+    /// The current document.
     pub present: Document,
-    /// The releases before the newest, the oldest first.
+    /// The releases before the newest, oldest first.
     pub earlier: Vec<Document>,
     /// The newest release.
     pub newest: Document,
@@ -27,8 +27,8 @@ pub struct Api {
 /// Reads all documents of a folder, by name.
 ///
 /// # Errors
-/// When a file cannot be read or is no document, when a release is not named after what it holds, and
-/// when a document lacks a release or a release a document.
+/// If a file cannot be read or is not a document, if a release is not named after its content, and if a
+/// document lacks a release or a release a document.
 pub fn apis(folder: &Path) -> Result<Vec<Api>, Problem> {
     let documents = yaml(folder)?;
     if documents.is_empty() {
@@ -67,7 +67,7 @@ pub fn apis(folder: &Path) -> Result<Vec<Api>, Problem> {
     Ok(apis)
 }
 
-/// A release, and the name of the document that it is one of.
+/// Reads a release, and returns it with the name of its document.
 fn release(file: &Path) -> Result<(String, Document), Problem> {
     let document = Document::read(file)?;
     let stem = stem(file);
@@ -88,7 +88,7 @@ fn release(file: &Path) -> Result<(String, Document), Problem> {
     }
 }
 
-/// The YAML files of a folder, by name.
+/// Returns the YAML files of a folder, by name.
 fn yaml(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
     let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let entries = entries.map_err(|error| {

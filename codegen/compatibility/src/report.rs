@@ -1,10 +1,11 @@
-//! What the command prints of a comparison.
+//! The printed report of a comparison.
 
 use std::fmt::Write;
 
 use crate::{Comparison, Document, Severity};
 
-/// What changed, whom it breaks, which version that calls for, and whether the document says so.
+/// Returns a report of what changed, whom it breaks, which version that calls for, and whether the
+/// document has it.
 #[must_use]
 pub fn report(old: &Document, new: &Document, comparison: &Comparison) -> String {
     let mut text = format!(

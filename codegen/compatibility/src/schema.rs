@@ -1,7 +1,7 @@
-//! What is said of a schema, keyword by keyword.
+//! The changes of a schema, keyword by keyword.
 //!
-//! Each keyword has one [`Effect`], independent of who meets the schema; that decides whether it is a break. What
-//! lies below a schema (its members, items and variants) is a pair of its own.
+//! Each keyword has one [`Effect`], whoever meets the schema; who does decides whether it is a break. The parts
+//! of a schema (its members, items and variants) are pairs of their own.
 
 mod members;
 
@@ -14,10 +14,10 @@ use crate::document::Node;
 use crate::pair::{Both, Pair, component};
 use crate::walk::{COMBINATIONS, variants};
 
-/// What only explains.
+/// Keywords that only explain.
 const TEXTS: [&str; 4] = ["title", "description", "example", "externalDocs"];
 
-/// What the functions below judge; `items` and the branches by themselves, as pairs.
+/// Keywords that the functions below judge; `items` and the branches are judged by themselves, as pairs.
 const RULED: [&str; 29] = [
     "type",
     "format",
@@ -50,7 +50,7 @@ const RULED: [&str; 29] = [
     "writeOnly",
 ];
 
-/// Limits by size: the keyword, whether it is an upper one, what it counts, and what there is without.
+/// Size limits: the keyword, whether it is an upper limit, what it counts, and the default.
 const LIMITS: [(&str, bool, &str, &str); 8] = [
     ("minLength", false, "character", "any length"),
     ("maxLength", true, "character", "any length"),
@@ -62,8 +62,7 @@ const LIMITS: [(&str, bool, &str, &str); 8] = [
     ("maxProperties", true, "member", "any number of members"),
 ];
 
-/// Restrictions that are there or not: the keyword, and what it says of the schema when it is and
-/// when it is not.
+/// Restrictions that are present or absent: the keyword, and how to describe the schema with and without it.
 const FLAGS: [(&str, &str, &str); 3] = [
     (
         "exclusiveMinimum",
@@ -104,7 +103,7 @@ fn name(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     }
 }
 
-/// What stands for itself: neither value includes the other.
+/// Keywords for which neither value includes the other.
 fn meaning(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     for (keyword, words, without) in [
         ("type", "is of the type {}", "is of any type"),
@@ -185,7 +184,7 @@ fn limits(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     }
 }
 
-/// How two numbers compare; whole ones exactly, which 64 bits of floating point do not.
+/// Compares two numbers; whole ones exactly, which 64-bit floating point would not.
 fn order(old: &Value, new: &Value) -> Option<Ordering> {
     let whole = |value: &Value| {
         let signed = value.as_i64().map(i128::from);
@@ -270,7 +269,7 @@ fn branches(pair: &Pair<'_>, changes: &mut Vec<Change>) {
             changes.push(pair.change(Effect::Different, place, what));
             continue;
         }
-        // Each branch of `allOf` takes something away, each of the others adds something.
+        // Each branch of `allOf` removes something, each of the others adds something.
         let (less, more) = match keyword {
             "allOf" => (Effect::More, Effect::Fewer),
             _ => (Effect::Fewer, Effect::More),
@@ -300,12 +299,12 @@ fn branches(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     }
 }
 
-/// What a keyword says in both documents.
+/// Returns the value of a keyword in both documents.
 fn values_of<'a>(both: &Both<'a>, keyword: &str) -> (Option<&'a Value>, Option<&'a Value>) {
     (both.old.value.get(keyword), both.new.value.get(keyword))
 }
 
-/// A value as a sentence shows it.
+/// Formats a value for a sentence.
 pub fn show(value: Option<&Value>) -> String {
     match value {
         None => "none".to_owned(),

@@ -1,15 +1,15 @@
-//! What `drift` makes of the same two documents.
+//! Checks the rules of this crate against `drift`, on the same two documents.
 //!
-//! `drift` knows no direction of a limit, and does not look at names, credentials, headers, defaults,
-//! null and error codes; but it finds every difference of a schema, and judges operations, parameters
-//! and answers. It is the net below the rules of this crate:
+//! `drift` does not distinguish the direction of a limit, and does not look at names, credentials,
+//! headers, defaults, null and error codes; but it finds every difference of a schema, and judges
+//! operations, parameters and responses. It is the safety net below the rules of this crate:
 //!
-//! 1. Both documents are brought into one writing, where `drift` would see a difference that is none
-//!    (the order of `required` and `enum`, the case of a header), or would give up (a media type that
-//!    only one of them has).
-//! 2. Each difference that `drift` sees must be one that the rules have seen, in the same place.
-//! 3. What `drift` calls incompatible must be breaking by the rules, too. The one exception is an
-//!    error status that is new, which the rules may take for compatible.
+//! 1. Both documents are normalized if `drift` would see a difference that is none (the order of
+//!    `required` and `enum`, the case of a header), or would give up (a media type that only one of
+//!    them has).
+//! 2. Each difference that `drift` finds must have been found by the rules, in the same place.
+//! 3. What `drift` calls incompatible must be breaking by the rules, too. The one exception is a new
+//!    error status, which the rules may take for compatible.
 //! 4. What is left is reported as breaking, in `drift`'s words.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,10 +24,10 @@ use crate::document::Document;
 use crate::pair::Pair;
 use crate::walk::Kind;
 
-/// What `drift` sees and the rules have not seen, or take too lightly.
+/// Returns what `drift` finds and the rules have missed, or taken too lightly.
 ///
 /// # Errors
-/// When `drift` cannot read one of the documents.
+/// If `drift` cannot read one of the documents.
 pub fn missed(
     old: &Document,
     new: &Document,
@@ -102,10 +102,11 @@ fn is_new_error(place: &Place) -> bool {
     place.old.is_none() && status.is_some_and(|(_, it)| it.starts_with(['4', '5']))
 }
 
-/// A JSON Pointer from `drift`'s; none to where all paths are, which is nobody's place.
+/// Converts `drift`'s pointer to a JSON Pointer; `None` for the place of all paths, which is not a
+/// particular place.
 fn pointer(base: &JsonPathStack, subpath: &str) -> Option<String> {
     let base = base.base_and_subpath().0.trim_start_matches('#');
-    // The one segment that `drift` does not name as the document does.
+    // The only segment that `drift` names differently from the document.
     let subpath = subpath.replace("request_body", "requestBody");
     match (base, subpath.as_str()) {
         ("/paths", _) => None,
@@ -189,7 +190,7 @@ mod tests {
         Document::new("test.yaml", json).expect("it is a document")
     }
 
-    /// A document with one operation, which answers `schema`.
+    /// A document with one operation, which returns `schema`.
     fn answering(schema: Value) -> Document {
         let content = json!({ "application/json": { "schema": schema } });
         let answer = json!({ "description": "An answer", "content": content });
@@ -201,7 +202,7 @@ mod tests {
         }))
     }
 
-    /// What is missed of the difference of two answers when `found` is what the rules have found.
+    /// What is missed of the difference of two responses if the rules have found `found`.
     fn missed_of(old: Value, new: Value, found: &[Change]) -> Vec<String> {
         let (old, new) = (answering(old), answering(new));
         let pairs = walk::pairs(&pair::operations(&old, &new).kept);

@@ -1,21 +1,21 @@
-//! Which version a change calls for.
+//! The version that a change calls for.
 //!
-//! By [Semantic Versioning](https://semver.org), with a document's `info.version` as its version:
+//! By [Semantic Versioning](https://semver.org), applied to a document's `info.version`:
 //!
-//! | gravest change | from 1.4.2 | from 0.4.2 |
+//! | most severe change | from 1.4.2 | from 0.4.2 |
 //! |---|---|---|
 //! | breaking | 2.0.0 | 0.5.0 |
 //! | compatible | 1.5.0 | 0.4.3 |
 //! | text | 1.4.3 | 0.4.3 |
 //! | none | 1.4.2 | 0.4.2 |
 //!
-//! Before 1.0.0 the minor number says what the major one says later, as Cargo reads it.
+//! Before 1.0.0 the minor number plays the part of the major one, as in Cargo.
 
 use semver::Version;
 
 use crate::Severity;
 
-/// The least version of a document that differs so much from the one of version `old`.
+/// Returns the lowest version for a document with such a difference from the one of version `old`.
 #[must_use]
 pub fn called_for(old: &Version, gravest: Option<Severity>) -> Version {
     let Version {

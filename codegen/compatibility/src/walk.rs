@@ -1,8 +1,9 @@
-//! A walk through two documents at once: which parts correspond, and who meets them.
+//! Walks through two documents at once, to find which parts correspond and which operations meet
+//! them.
 //!
-//! It goes from operations through parameters, bodies, answers and headers to schemas. What a `$ref`
-//! leads to is one pair, however often it is met; the walk writes down which operations meet it, in
-//! requests and in answers, so that it can be judged once, for all of them.
+//! It goes from operations through parameters, bodies, responses and headers to schemas. The target
+//! of a `$ref` is one pair, however often it is met; the walk records which operations meet it, in
+//! requests and in responses, so that it can be judged once, for all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,21 +13,21 @@ use crate::change::Users;
 use crate::document::{Node, Operation};
 use crate::pair::{Both, Names, Pair, component};
 
-/// What kind of part it is, which decides what may be said of it.
+/// The kind of a part, which decides which rules apply to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Parameter,
     /// A request body.
     Body,
     Answer,
-    /// A header of an answer.
+    /// A header of a response.
     Header,
-    /// What is said of one media type.
+    /// The content of one media type.
     Media,
     Schema,
 }
 
-/// The pairs below the operations that both documents have, each once.
+/// Returns the pairs below the operations that both documents have, each once.
 pub fn pairs<'a>(kept: &[(Operation<'a>, Operation<'a>)]) -> Vec<(Kind, Pair<'a>)> {
     let mut walk = Walk::default();
     for (old, new) in kept {
@@ -35,7 +36,7 @@ pub fn pairs<'a>(kept: &[(Operation<'a>, Operation<'a>)]) -> Vec<(Kind, Pair<'a>
     walk.pairs
 }
 
-/// Who sends what is being walked through.
+/// Which side sends the current part.
 #[derive(Clone, Copy)]
 enum Direction {
     Request,
@@ -45,9 +46,9 @@ enum Direction {
 #[derive(Default)]
 struct Walk<'a> {
     pairs: Vec<(Kind, Pair<'a>)>,
-    /// The place of a pair in the list.
+    /// The position of a pair in the list.
     index: BTreeMap<(Kind, String, String), usize>,
-    /// The name and the place of the operation that is being walked through.
+    /// The name and the place of the current operation.
     operation: String,
     pointer: String,
 }
@@ -85,7 +86,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What to call a part of the operation; one that is a component may belong to others, too.
+    /// What to call a part of the operation; one that is a component may also belong to others.
     fn subject(&self, part: &Node<'_>, name: &str) -> String {
         match part.pointer.starts_with(&self.pointer) {
             true => format!("{} {name}", self.operation),
@@ -93,7 +94,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Notes that the operation meets a pair, and walks on.
+    /// Records that the operation meets a pair, and walks on.
     fn visit(&mut self, kind: Kind, subject: String, both: Both<'a>, direction: Direction) {
         let key = (kind, both.old.pointer.clone(), both.new.pointer.clone());
         let index = *self.index.entry(key).or_insert(self.pairs.len());
@@ -167,7 +168,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The headers that an answer has in both documents, whatever the case of their names.
+/// Returns the headers that a response has in both documents, ignoring the case of their names.
 pub fn kept_headers<'a>(answer: &Both<'a>) -> Vec<(String, Both<'a>)> {
     let headers = answer.at("headers");
     let before = headers.old.members();
@@ -192,7 +193,7 @@ pub struct Variants<'a> {
     pub new: Vec<String>,
 }
 
-/// The branches that a combination has in two schemas, by their names.
+/// Returns the branches that a combination has in two schemas, by their names.
 pub fn variants<'a>(both: &Both<'a>, keyword: &str) -> Variants<'a> {
     let (old, new) = (branches(&both.old, keyword), branches(&both.new, keyword));
     let names = |list: &[(String, Node<'a>)]| list.iter().map(|(name, _)| name.clone()).collect();
@@ -212,8 +213,8 @@ pub fn variants<'a>(both: &Both<'a>, keyword: &str) -> Variants<'a> {
     }
 }
 
-/// The branches of a combination, each by every value of the discriminator that leads to it, or else
-/// by the component that it is, or else by its place.
+/// Returns the branches of a combination, each under every value of the discriminator that leads to
+/// it, or else under the component that it is, or else under its position.
 fn branches<'a>(schema: &Node<'a>, keyword: &str) -> Vec<(String, Node<'a>)> {
     let mapping = &schema.value["discriminator"]["mapping"];
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What is said of the document as a whole: servers, credentials, paths, and the list of errors.
+//! The document as a whole: servers, credentials, paths, and the list of errors.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::errors;
 use crate::pair::{Both, Names, Operations, Pair};
 use crate::schema::show;
 
-/// The changes beside operations and what they hold.
+/// Returns the changes outside of operations and their contents.
 pub fn changes(old: &Document, new: &Document, operations: &Operations<'_>) -> Vec<Change> {
     let both = Both {
         old: old.root(),
@@ -74,7 +74,7 @@ fn listed(operations: &Operations<'_>) -> Vec<Change> {
     gone.chain(new).collect()
 }
 
-/// Generated clients begin at the servers that the document names.
+/// Generated clients start from the servers that the document names.
 fn servers(whole: &Pair<'_>) -> Vec<Change> {
     let (old, new) = (whole.both.old.at("servers"), whole.both.new.at("servers"));
     let place = whole.both.place_of("servers");
@@ -123,7 +123,7 @@ fn servers(whole: &Pair<'_>) -> Vec<Change> {
     changes
 }
 
-/// Members of which no value includes another.
+/// Members for which neither value includes the other.
 fn members(pair: &Pair<'_>, names: &[&str], effect: Effect) -> Vec<Change> {
     let values = |name| (pair.both.old.value.get(name), pair.both.new.value.get(name));
     let differing = names.iter().filter(|name| {
@@ -156,7 +156,7 @@ fn tables(old: &Document, new: &Document, whole: &Pair<'_>) -> Vec<Change> {
     changes
 }
 
-/// The definitions of the credentials that operations ask for.
+/// The definitions of the credentials that operations require.
 fn schemes(both: &Both<'_>, operations: &Operations<'_>) -> Vec<Change> {
     let schemes = both.at("components").at("securitySchemes");
     let mut changes = Vec::new();
@@ -185,7 +185,7 @@ fn schemes(both: &Both<'_>, operations: &Operations<'_>) -> Vec<Change> {
     changes
 }
 
-/// What the paths say for all of their methods.
+/// What the paths specify for all of their methods.
 fn paths<'a>(both: &Both<'a>, pair: impl Fn(&str, Both<'a>) -> Pair<'a>) -> Vec<Change> {
     let paths = both.at("paths");
     let kept = paths.names().kept.into_iter();
@@ -194,7 +194,8 @@ fn paths<'a>(both: &Both<'a>, pair: impl Fn(&str, Both<'a>) -> Pair<'a>) -> Vec<
         .collect()
 }
 
-/// What the document tells of its tags; which operations have them, is a matter of the operations.
+/// The document's descriptions of its tags; which operations have them is a matter of the
+/// operations.
 fn tags<'a>(both: &Both<'a>, pair: impl Fn(&str, Both<'a>) -> Pair<'a>) -> Vec<Change> {
     let tags = both.at("tags");
     let (old, new) = (tags.old.items(), tags.new.items());

@@ -27,7 +27,7 @@ fn compared(old: &Value, new: &Value) -> Comparison {
         .unwrap_or_else(|problem| panic!("{problem}"))
 }
 
-/// One row of the table; edits.yaml says what its members are.
+/// A row of the table; edits.yaml describes its members.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -60,7 +60,7 @@ impl Row {
         edited
     }
 
-    /// What must be said of the edit.
+    /// What must be reported for the edit.
     fn expected(&self) -> Said {
         let said = |severity, changes: &BTreeMap<String, String>| {
             let changes = changes.iter();
@@ -74,7 +74,7 @@ impl Row {
         expected
     }
 
-    /// What is said otherwise than it must be.
+    /// How the report differs from what it must be.
     fn wrong(&self, shop: &Value) -> Option<String> {
         let comparison = compared(shop, &self.edited(shop));
         let changes = comparison.changes.iter();
@@ -95,7 +95,7 @@ impl Row {
     }
 }
 
-/// Takes away what is at a JSON Pointer.
+/// Removes the value at a JSON Pointer.
 fn remove(json: &mut Value, pointer: &str) {
     let (parent, name) = parent(json, pointer);
     let there = match parent {
@@ -109,7 +109,7 @@ fn remove(json: &mut Value, pointer: &str) {
     assert!(there, "nothing is at {pointer}");
 }
 
-/// Puts a value at a JSON Pointer, in place of what is there. An index that is none yet appends.
+/// Puts a value at a JSON Pointer, replacing the one there. An index past the end appends.
 fn set(json: &mut Value, pointer: &str, value: Value) {
     let (parent, name) = parent(json, pointer);
     match parent {
@@ -193,7 +193,7 @@ fn nothing_that_an_operation_meets_can_change_unseen() {
     let shop = read(SHOP);
     let mut all = Vec::new();
     pointers(&shop, "", &mut all);
-    // What no operation meets, and the version, which is no change.
+    // One that no operation meets, and the version, which is not a change.
     let unmet = ["/components/securitySchemes/admin_key", "/info/version"];
     let mut unseen = Vec::new();
     for pointer in all
@@ -211,7 +211,7 @@ fn nothing_that_an_operation_meets_can_change_unseen() {
             Value::Bool(flag) => Some(Value::Bool(!*flag)),
             Value::String(text) => Some(Value::String(format!("{text}x"))),
             Value::Number(number) => Some((number.as_i64().expect("a whole number") + 1).into()),
-            // What is in them changes in its own turn.
+            // Its contents change in their own turn.
             _ => None,
         };
         if let Some(other) = other {
@@ -219,7 +219,7 @@ fn nothing_that_an_operation_meets_can_change_unseen() {
             edits.push(("changed", changed));
         }
         for (edit, edited) in edits {
-            // What makes it unreadable is seen as well.
+            // A document that becomes unreadable is noticed, too.
             let compared = Document::new("edited.yaml", edited)
                 .and_then(|edited| compare(&document(shop.clone()), &edited));
             if compared.is_ok_and(|it| it.changes.is_empty()) {

@@ -1,4 +1,4 @@
-//! The text of a document. Run from `codegen/`, for a minute, with the test documents as a start:
+//! Fuzzes the text of a document. Run from `codegen/`, for a minute, starting from the test documents:
 //!
 //! ```text
 //! cargo install cargo-fuzz
@@ -13,7 +13,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(document) = Document::parse("fuzz", text, "fuzz") else {
         return;
     };
-    // What was accepted is written without an error.
+    // What was accepted can be generated without an error.
     openapi_dropshot::server(&document).unwrap_or_else(|problems| panic!("{problems}"));
     openapi_dropshot::client(&[document], None, None).unwrap_or_else(|problems| panic!("{problems}"));
 });

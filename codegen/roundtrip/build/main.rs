@@ -1,4 +1,4 @@
-//! Generates a server's module from each test document, and for the tests of values a list of all components.
+//! Generates a server's module from each test document, and a list of all components for the tests of values.
 
 mod random;
 
@@ -19,7 +19,7 @@ const DOCUMENTS: [&str; 6] = [
     "documents/shapes.json",
 ];
 
-/// Those whose components random values are held against, besides random ones.
+/// The documents whose components are tested with random values, besides random schemas.
 const OF_VALUES: [&str; 8] = [
     "accepted/absence.yaml",
     "accepted/composed.yaml",
@@ -31,7 +31,7 @@ const OF_VALUES: [&str; 8] = [
     "accepted/unions.yaml",
 ];
 
-/// What generated modules need of whom includes them, and that only a few of their types are tried.
+/// Generated modules need these lints allowed, since only a few of their types are used.
 const LENIENCE: &str = "#[allow(dead_code, unused_imports, clippy::all)]";
 
 fn main() -> ExitCode {
@@ -82,7 +82,7 @@ fn write(name: &str, text: &str) -> Result<(), String> {
     fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// A module for each document, and a function that lists their components.
+/// Returns a module for each document, and a function that lists their components.
 fn components(documents: &[Document]) -> String {
     let mut modules = String::new();
     let mut list = String::new();

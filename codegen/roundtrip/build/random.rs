@@ -1,7 +1,8 @@
 //! A document of random schemas, all within the subset, for the tests of values.
 //!
-//! Schemas are drawn one by one, and refer to those before them. What the generator refuses, as it must some
-//! alternatives that nothing tells apart, is drawn again, so that what remains is as strange as it can be.
+//! Schemas are drawn one by one, and refer to those before them. A schema that the generator refuses, as it
+//! must some alternatives that nothing tells apart, is drawn again, so that what remains is as strange as it
+//! can be.
 
 use fastrand::Rng;
 use openapi_dropshot::Document;
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// How many schemas the document has.
 const SCHEMAS: usize = 120;
 
-/// The document of a seed.
+/// Returns the document of a seed.
 pub fn document(seed: u64) -> Result<Document, String> {
     let mut random = Rng::with_seed(seed);
     let mut schemas = Map::new();
@@ -160,7 +161,7 @@ fn alternatives(random: &mut Rng, before: usize, depth: usize) -> Value {
     let count = random.usize(2..4);
     let parts = std::iter::repeat_with(|| any(random, before, depth + 1));
     let mut parts: Vec<_> = parts.take(count).collect();
-    // More often than elsewhere: it is the null of the whole.
+    // More often than elsewhere: it makes the whole nullable.
     if random.u8(..3) == 0 && parts[0].get("type").is_some() {
         parts[0]["nullable"] = true.into();
     }

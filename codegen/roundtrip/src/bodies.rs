@@ -12,10 +12,10 @@ use crate::{Answered, Refused, told};
 
 crate::generated!("bodies.rs");
 
-/// The cabinet. It keeps nothing, but says what it got.
+/// The cabinet. It stores nothing, but returns what it got.
 pub enum Cabinet {}
 
-/// More than a body may have unless more is allowed.
+/// More than the default limit of a body.
 pub const LARGE: usize = 1024 * 1024;
 
 impl BodiesApi for Cabinet {
@@ -59,7 +59,7 @@ impl BodiesApi for Cabinet {
         Ok(FindFileAnswer::new(2))
     }
 
-    /// In two pieces, as they come.
+    /// In two pieces, as they arrive.
     async fn get_file(
         _: &RequestContext<Answered>,
         request: Unchecked<GetFileRequest>,
@@ -70,7 +70,7 @@ impl BodiesApi for Cabinet {
         Ok(answer.media_type(HeaderValue::from_static("text/x-file")))
     }
 
-    /// A file `large` may have more bytes than others, which are counted as they come.
+    /// A file `large` may have more bytes than others, which are counted as they arrive.
     async fn put_file(
         _: &RequestContext<Answered>,
         request: Unchecked<PutFileRequest>,
@@ -210,7 +210,7 @@ impl BodiesApi for Cabinet {
         Ok(GetAnythingAnswer::new(StatusCode::IM_A_TEAPOT, body))
     }
 
-    /// Says the word, and then what it is told.
+    /// Sends the word, and then whatever it receives.
     async fn open_channel(
         _: &RequestContext<Answered>,
         request: Unchecked<OpenChannelRequest>,

@@ -1,8 +1,9 @@
-//! What the generator makes of documents that are not ours, compiled, implemented and served.
+//! Services generated from documents of other projects and of all kinds: compiled, implemented and
+//! served, for tests.
 //!
-//! Each document of `codegen/tests/documents` has a module here: the generated code, and beside it the
-//! smallest service that says something about it. The tests of this crate compare what dropshot emits
-//! for them with the documents, and try over real connections what the runtime promises.
+//! Each document of `codegen/tests/documents` has a module here: the generated code, and the smallest
+//! service that tells something about it. The tests of this crate compare what dropshot emits for them
+//! with the documents, and test over real connections what the runtime promises.
 
 pub mod bodies;
 pub mod library;
@@ -22,7 +23,7 @@ pub enum Refused {
     Stranger,
     /// There is no such thing.
     Missing,
-    /// Somebody else was faster.
+    /// Another caller was faster.
     Changed,
 }
 
@@ -32,7 +33,7 @@ impl From<Refused> for Rejection<Refused> {
     }
 }
 
-/// What these services say of a rejection: the status, and everything that is wrong.
+/// How these services report a rejection: the status, and everything that is wrong.
 fn told(
     rejection: Rejection<Refused>,
 ) -> (openapi_dropshot_runtime::http::StatusCode, Vec<Violation>) {
@@ -59,12 +60,12 @@ fn told(
     }
 }
 
-/// What the hook was told of every answer, by services that want to know.
+/// What the hook received of every response, for services that record it.
 #[derive(Debug, Default)]
 pub struct Answered(Mutex<Vec<String>>);
 
 impl Answered {
-    /// Everything so far: operation, status and note of the admission.
+    /// Returns everything so far: operation, status and note of the admission.
     pub fn all(&self) -> Vec<String> {
         self.0
             .lock()

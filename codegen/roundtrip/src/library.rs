@@ -1,4 +1,4 @@
-//! A library: shows what reached it of the query and the path.
+//! A library: returns what it received in the query and the path.
 
 use dropshot::RequestContext;
 use openapi_dropshot_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};

@@ -1,4 +1,4 @@
-//! Parcels: headers both ways, a condition, and an answer that the document does not list.
+//! Parcels: headers both ways, a condition, and a response that the document does not list.
 
 use dropshot::RequestContext;
 use openapi_dropshot_runtime::{
@@ -62,7 +62,7 @@ impl ParcelsApi for Carrier {
         Ok(ChangeParcelAnswer::new(parcel, request.if_match))
     }
 
-    /// The location is what the idempotency key says, wherever that leads.
+    /// The location is the idempotency key, wherever that leads.
     async fn send_parcel(
         _: &RequestContext<Answered>,
         (): (),

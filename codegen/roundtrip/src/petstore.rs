@@ -1,4 +1,4 @@
-//! A pet store: answers what it is told, and panics when asked for pet 13.
+//! A pet store: returns what it is told, and panics when asked for pet 13.
 
 use dropshot::RequestContext;
 use openapi_dropshot_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
@@ -131,7 +131,7 @@ impl PetstoreApi for Store {
 
 fn pet(id: i64, species: types::Species, name: &str) -> types::Pet {
     types::Pet {
-        // The document has checked both; a panic is an internal error besides.
+        // The request was already checked for both; a panic would be an internal error anyway.
         id: id.try_into().unwrap_or_else(|_| panic!("{id} is no id")),
         name: name.parse().unwrap_or_else(|_| panic!("{name} is no name")),
         species,

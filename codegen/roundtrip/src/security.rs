@@ -7,10 +7,10 @@ use crate::{Answered, Refused};
 
 crate::generated!("security.rs");
 
-/// All doors. They open to whoever sends `good` for every scheme of an alternative.
+/// All doors. They open to callers who send `good` for every scheme of an alternative.
 pub enum Doors {}
 
-/// The schemes of the first alternative that is good, with the scopes that were asked for.
+/// The schemes of the first alternative that is good, with the scopes that were required.
 fn admitted(
     context: &RequestContext<Answered>,
     operation: &'static Operation,
@@ -75,7 +75,7 @@ impl SecurityApi for Doors {
         by_token ByTokenRequest ByTokenAnswer
     }
 
-    /// To the status that the caller names.
+    /// Returns the status that the caller names.
     async fn take_step(
         _: &RequestContext<Answered>,
         request: Unchecked<TakeStepRequest>,
@@ -121,7 +121,7 @@ impl SecurityApi for Doors {
         ErrorAnswer::new(status, types::Closed { seen })
     }
 
-    /// With the body that the document lists, but for 401.
+    /// Returns the body that the document lists, except for 401.
     fn closed_or_nothing_or_stuck(
         _: &RequestContext<Answered>,
         _: &'static Operation,
@@ -149,7 +149,7 @@ impl SecurityApi for Doors {
             204 => Ok(FailAnswer::new().status_204()),
             404 => Err(Refused::Missing.into()),
             412 => Err(Refused::Changed.into()),
-            // 401 is no error without a body.
+            // By the document, a 401 has a body.
             _ => Err(Refused::Stranger.into()),
         }
     }

@@ -7,7 +7,7 @@ use crate::{Answered, Refused, told};
 
 crate::generated!("shapes.rs");
 
-/// Measures nothing, but shows the shape that it was given.
+/// Measures nothing, but returns the shape that it was given.
 pub enum Ruler {}
 
 impl ShapesApi for Ruler {

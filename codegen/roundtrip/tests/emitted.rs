@@ -1,4 +1,4 @@
-//! The round trip: a document becomes traits, dropshot describes the traits by a document, and the two
+//! The round trip: a document becomes traits, dropshot describes the traits in a document, and the two
 //! are the same.
 
 use dropshot::ApiDescription;

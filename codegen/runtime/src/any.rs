@@ -1,44 +1,44 @@
-//! Values of any kind, and members that are there or not.
+//! Values of any kind, and members that may be absent.
 //!
-//! This file stands on `serde` and `serde_json` (with `raw_value`) alone, and names nothing else: the generated
-//! client contains a copy of it where a document needs it.
+//! This file depends only on `serde` and `serde_json` (with `raw_value`), and names nothing else: the generated
+//! client contains a copy of it if a document needs it.
 
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// A JSON value of any kind, null among them, as its text: numbers stay as they were written, and members in
-/// their order. Spacing is left out.
+/// A JSON value of any kind, including null, kept as text: numbers stay as they were written, and members in
+/// their order. Spacing is removed.
 ///
-/// Two are equal when their texts are.
+/// Two values are equal if their texts are.
 #[derive(Clone)]
 pub struct Any(Box<RawValue>);
 
 impl Any {
-    /// The JSON of a value.
+    /// Returns a value as JSON.
     ///
     /// # Errors
-    /// When the value has no JSON, such as a map whose keys are no texts.
+    /// If the value has no JSON, such as a map whose keys are not texts.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Any, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(Any)
     }
 
-    /// The value as a `T`.
+    /// Returns the value as a `T`.
     ///
     /// # Errors
-    /// When it does not fit.
+    /// If it does not fit.
     pub fn take<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.as_str())
     }
 
-    /// The text, without spacing.
+    /// Returns the text, without spacing.
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
 }
 
 impl Default for Any {
-    /// Null.
+    /// Returns null.
     fn default() -> Any {
         Any(RawValue::NULL.to_owned())
     }
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Any {
     }
 }
 
-/// A JSON text without the spacing between its symbols; nothing, when there is none.
+/// Returns a JSON text without the spacing between its tokens; `None` if there is no such spacing.
 fn without_spacing(text: &str) -> Option<String> {
     let (mut is_inside, mut is_escaped) = (false, false);
     let is_kept = |symbol: &char| {
@@ -95,7 +95,7 @@ fn without_spacing(text: &str) -> Option<String> {
     (kept.len() < text.len()).then_some(kept)
 }
 
-/// A member that is there, for `deserialize_with`: null is a value, and not as if it were missing.
+/// Reads a member that is present, for `deserialize_with`: null is a value, not absence.
 pub fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,19 +1,18 @@
-//! The body of a request: read within limits, or drained when nobody reads it.
+//! The body of a request: read within limits, or drained if nothing reads it.
 //!
-//! A body is copied into one buffer of its own as it comes. A frame of hyper's holds on to the buffer that the
-//! connection was read into, so that frames that are kept for their few bytes keep all of those buffers. Only a body
-//! that comes whole in its first frame, as nearly all do, is taken as it is.
+//! A body is copied into one buffer of its own as it arrives. hyper's frames hold on to the buffer that the
+//! connection was read into, so keeping frames of a few bytes would keep all of those buffers. Only a body that
+//! arrives whole in its first frame, as nearly all do, is used as it is.
 //!
-//! A server that answers without having read the body, and then closes the connection, makes the
-//! client's system discard the answer together with what could not be sent. So a body that is dropped
-//! before its end goes on being read, in the background and for a while, while the answer is on its
-//! way:
+//! If a server responds without having read the body, and then closes the connection, the client's system discards
+//! the response together with what could not be sent. So a body that is dropped before its end is read further, in
+//! the background and for a while, while the response is on its way:
 //!
-//! 1. nothing is done when the body has been read to its end;
-//! 2. nothing is done when the client waits for `100 Continue` and has not been told to go on: it sends
-//!    no body until then (RFC 9110, section 10.1.1), and reading would tell it to;
-//! 3. otherwise at most [`DRAIN_BYTES`], and besides as many as it may have beyond [`MAX_BYTES`], are read and
-//!    forgotten, for at most [`DRAIN_TIME`].
+//! 1. nothing is done if the body has been read to its end;
+//! 2. nothing is done if the client waits for `100 Continue` and has not been told to go on: it sends no body until
+//!    then (RFC 9110, section 10.1.1), and reading would tell it to;
+//! 3. otherwise at most [`DRAIN_BYTES`], plus as many as the body's limit exceeds [`MAX_BYTES`], are read and
+//!    discarded, for at most [`DRAIN_TIME`].
 
 use std::time::Duration;
 
@@ -27,33 +26,33 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::rejection::{Cause, RequestError};
 use crate::violation::{Violation, constraint};
 
-/// The most bytes of a request body that is read, unless [more are allowed](RequestBody::allowing).
+/// The most bytes that are read of a request body, unless [more are allowed](RequestBody::allowing).
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// How long after its headers a request body has to be complete, unless [more is allowed](RequestBody::allowing).
+/// How soon after its headers a request body must be complete, unless [more is allowed](RequestBody::allowing).
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The most bytes that are drained of a body that nobody reads.
+/// The most bytes that are drained of an unread body.
 pub const DRAIN_BYTES: usize = 256 * 1024;
 
-/// The longest time that a body that nobody reads is drained.
+/// The longest time for which an unread body is drained.
 pub const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// A request body that has not been read yet.
 #[derive(Debug)]
 pub struct RequestBody {
-    /// `None` when it has been taken to be drained.
+    /// `None` once it has been taken for draining.
     body: Option<dropshot::Body>,
     /// Whether the client waits to be told to go on.
     awaits_continue: bool,
-    /// When the headers were there.
+    /// When the headers had arrived.
     received: Instant,
     max_bytes: usize,
     deadline: Duration,
 }
 
 impl RequestBody {
-    /// The body of a request whose headers these are.
+    /// Creates the body of a request with these headers.
     pub fn new(headers: &HeaderMap, body: dropshot::Body) -> RequestBody {
         let expects = headers.get(header::EXPECT).map(HeaderValue::as_bytes);
         let awaits_continue = expects.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
@@ -66,7 +65,7 @@ impl RequestBody {
         }
     }
 
-    /// The same, which may have so many bytes and take so long.
+    /// Sets the limits of the body's size and time.
     #[must_use]
     pub fn allowing(mut self, max_bytes: usize, deadline: Duration) -> RequestBody {
         self.max_bytes = max_bytes;
@@ -74,7 +73,7 @@ impl RequestBody {
         self
     }
 
-    /// Refuses a body by the length that it declares, before anything of it is read.
+    /// Refuses a body by its declared length, before any of it is read.
     ///
     /// # Errors
     /// 413.
@@ -93,8 +92,8 @@ impl RequestBody {
     /// Reads the whole body.
     ///
     /// # Errors
-    /// 408 when it takes longer than it may ([`DEADLINE`]), 413 when it has more bytes than it may ([`MAX_BYTES`]),
-    /// 400 when it does not come whole.
+    /// 408 if it takes too long ([`DEADLINE`]), 413 if it has too many bytes ([`MAX_BYTES`]), 400 if it is
+    /// incomplete.
     pub async fn read(&mut self) -> Result<Bytes, RequestError> {
         let Some(body) = &mut self.body else {
             return Ok(Bytes::new());
@@ -105,11 +104,11 @@ impl RequestBody {
             .unwrap_or_else(|_| Err(RequestError::timeout(self.deadline.as_secs())))
     }
 
-    /// The body as it comes, within the same limits as of [`read`](RequestBody::read). What is not asked for
-    /// is drained.
+    /// Returns the body as a stream, within the same limits as [`read`](RequestBody::read). The part that is not
+    /// read is drained.
     ///
     /// # Errors
-    /// As of [`read`](RequestBody::read); nothing comes after one.
+    /// As for [`read`](RequestBody::read); the stream ends after one.
     pub fn stream(mut self) -> impl Stream<Item = Result<Bytes, RequestError>> + Send {
         self.awaits_continue = false;
         let end = self.received + self.deadline;
@@ -135,7 +134,7 @@ impl RequestBody {
         };
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| incomplete())?;
-            // What is no data is a trailer, which nothing here reads.
+            // A frame without data is a trailer, which nothing here reads.
             if let Ok(data) = frame.into_data() {
                 return Ok(Some(data));
             }
@@ -143,7 +142,7 @@ impl RequestBody {
         Ok(None)
     }
 
-    /// The most memory that reading it takes: what it declares, otherwise what it may have.
+    /// Returns the most memory that reading it takes: the declared length, or else the limit.
     pub fn expected_bytes(&self) -> usize {
         let declared = self
             .body
@@ -156,13 +155,13 @@ impl RequestBody {
     }
 }
 
-/// All frames of a body, in one buffer.
+/// Collects all frames of a body in one buffer.
 async fn collect(body: &mut dropshot::Body, max_bytes: usize) -> Result<Bytes, RequestError> {
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {
         // The connection broke, or the framing of the body is wrong.
         let frame = frame.map_err(|_| incomplete())?;
-        // What is no data is a trailer, which nothing here reads.
+        // A frame without data is a trailer, which nothing here reads.
         let Ok(data) = frame.into_data() else {
             continue;
         };
@@ -179,7 +178,8 @@ async fn collect(body: &mut dropshot::Body, max_bytes: usize) -> Result<Bytes, R
     Ok(whole.into())
 }
 
-/// Room for so many bytes. Doubled, so that crumbs cost no more than their number, but never beyond the limit.
+/// Makes room for `length` more bytes. The buffer doubles, so that many tiny frames cost no more than their number,
+/// but never grows beyond the limit.
 fn make_room(whole: &mut Vec<u8>, length: usize, max_bytes: usize) {
     if length > whole.capacity() {
         let capacity = length.next_power_of_two().clamp(1024, max_bytes);
@@ -208,7 +208,7 @@ impl Drop for RequestBody {
     }
 }
 
-/// How many bytes are drained of a body that may have so many.
+/// Returns how many bytes are drained of a body with this limit.
 fn drained(max_bytes: usize) -> usize {
     DRAIN_BYTES + max_bytes.saturating_sub(MAX_BYTES)
 }

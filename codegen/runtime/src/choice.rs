@@ -1,10 +1,10 @@
-//! What to say of a text that is none of those that there are.
+//! The message for a text that is none of the allowed ones.
 //!
-//! This file stands on `std` alone, and names nothing else: the generated client contains a copy of it.
+//! This file depends only on `std`, and names nothing else: the generated client contains a copy of it.
 
-/// The refusal of a text: itself, what was probably meant, and what there is.
+/// Returns a message that refuses a text: the text, what was probably meant, and the allowed ones.
 pub fn none_of<'a>(text: &str, all: impl Iterator<Item = &'a str>) -> String {
-    /// Enough to recognize what was given.
+    /// Enough to recognize the text.
     const SHOWN: usize = 64;
     let all: Vec<&str> = all.collect();
     let given = match text.char_indices().nth(SHOWN) {

@@ -1,17 +1,17 @@
-//! From the bytes of a request body to what a handler gets, by the media type that the document says.
+//! Turns the bytes of a request body into what a handler gets, by the document's media type.
 //!
 //! | media type | read | what the handler gets |
 //! |---|---|---|
-//! | `application/json` | whole, within limits | the type of its schema; an `Option` where it may be left out |
+//! | `application/json` | whole, within limits | the type of its schema; an `Option` if it is optional |
 //! | `application/x-www-form-urlencoded` | whole | the same: names are those of members |
 //! | `text/plain` | whole | the same: the body is one string, in UTF-8 |
 //! | `multipart/form-data` | by the handler | [`Multipart`] |
 //! | any other | by the handler | [`RequestBody`], the bytes |
 //!
-//! The texts of a form are read as those of a query. A list of single values is its name with each of them, and what
-//! else is no single value is JSON (OpenAPI 3.0.3, Encoding Object).
+//! The texts of a form are read like those of a query. A list of single values repeats its name for each, and
+//! everything else that is not a single value is JSON (OpenAPI 3.0.3, Encoding Object).
 //!
-//! An answer of 101 takes the place of a body: the handler gets a [`Websocket`].
+//! For a response of 101, the connection takes the place of a body: the handler gets a [`Websocket`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 const TEXT: &str = "text/plain";
 
-/// What nobody has read yet.
+/// A body that has not been read yet.
 #[derive(Debug)]
 pub struct Unread {
     pub(crate) content_type: Option<HeaderValue>,
@@ -47,25 +47,25 @@ pub struct Unread {
     pub(crate) websocket: Option<Box<Websocket>>,
 }
 
-/// What the handler gets of a body.
+/// The form in which the handler gets a body.
 pub trait FromBody: Sized + Send + Sync + 'static {
-    /// Whether the handler reads it by itself.
+    /// Whether the handler reads it itself.
     const UNREAD: bool = false;
 
-    /// Makes it of a value that has passed its schema, or of what nobody has read.
+    /// Makes it from a value that has passed its schema, or from the unread body.
     ///
     /// # Errors
-    /// An internal error, when the value does not fit the type: the generator made one that does not agree
-    /// with the schema. What is wrong with the head of what was not read.
+    /// An internal error if the value does not fit the type: the generator made a type that does not agree with the
+    /// schema. For an unread body, whatever is wrong with its head.
     fn made(value: &Value<'_>, unread: Unread) -> Result<Self, RequestError>;
 
-    /// What dropshot says of it.
+    /// Describes it to dropshot.
     fn parameters(content_type: ApiEndpointBodyContentType) -> Vec<ApiEndpointParameter>;
 }
 
 impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> FromBody for T {
     fn made(value: &Value<'_>, _: Unread) -> Result<T, RequestError> {
-        // What has passed the schema fits the type that was made of it, so this is no fault of the caller.
+        // What has passed the schema fits the type generated from it, so this is not the caller's fault.
         T::deserialize(value).map_err(|_| RequestError::internal())
     }
 
@@ -74,14 +74,14 @@ impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> FromBody for T {
     }
 }
 
-/// A body that may be left out.
+/// An optional body.
 #[derive(Clone, Debug)]
 pub struct Optional<T>(pub Option<T>);
 
 impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> FromBody for Optional<T> {
     fn made(value: &Value<'_>, unread: Unread) -> Result<Self, RequestError> {
         match value {
-            // No body is null.
+            // No JSON body is null: null means that there was no body.
             Value::Null => Ok(Optional(None)),
             value => T::made(value, unread).map(|it| Optional(Some(it))),
         }
@@ -104,7 +104,7 @@ impl FromBody for RequestBody {
     }
 }
 
-/// The parts of a `multipart/form-data` body, not read yet.
+/// The parts of a `multipart/form-data` body, not yet read.
 #[derive(Debug)]
 pub struct Multipart {
     boundary: String,
@@ -112,15 +112,14 @@ pub struct Multipart {
 }
 
 impl Multipart {
-    /// The same, of which all parts together may have so many bytes and take so long
-    /// ([`RequestBody::allowing`]).
+    /// Sets the limits for all parts together ([`RequestBody::allowing`]).
     #[must_use]
     pub fn allowing(mut self, max_bytes: usize, deadline: std::time::Duration) -> Multipart {
         self.body = self.body.allowing(max_bytes, deadline);
         self
     }
 
-    /// The parts, as they come. An error of the limits is one of the stream.
+    /// Returns the parts, as they arrive. Exceeding a limit is an error of the stream.
     pub fn parts(self) -> multer::Multipart<'static> {
         let said = |error: RequestError| {
             let all = error.violations.iter();
@@ -163,7 +162,7 @@ impl FromBody for Websocket {
     }
 }
 
-/// A body that has been read, taken apart as far as its media type says.
+/// A body that has been read, parsed as far as its media type tells how.
 pub(crate) enum Received {
     Nothing,
     Json(Bytes),
@@ -172,10 +171,10 @@ pub(crate) enum Received {
 }
 
 impl Received {
-    /// Takes a body apart.
+    /// Parses a body.
     ///
     /// # Errors
-    /// What is wrong with how it is written.
+    /// Any syntax error.
     pub(crate) fn of(read: Option<(&Body, Bytes)>) -> Result<Received, RequestError> {
         let Some((body, bytes)) = read else {
             return Ok(Received::Nothing);
@@ -190,10 +189,10 @@ impl Received {
         }
     }
 
-    /// The value that it stands for, which has passed the schema of the operation's body; null where it has none.
+    /// Returns its value, once it has passed the schema of the operation's body; null if there is no body.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All violations.
     pub(crate) fn value(&self, operation: &Operation) -> Result<Value<'_>, RequestError> {
         let Some(schema) = operation.body.as_ref().and_then(|it| it.schema) else {
             return Ok(Value::Null);
@@ -216,10 +215,10 @@ fn of_body(violation: Violation) -> RequestError {
     }
 }
 
-/// The members of a form: the schema of each says what its text stands for.
+/// Returns the members of a form: the schema of each determines what its text stands for.
 ///
 /// # Errors
-/// The names that come twice and are no lists, and the texts that should be JSON and are not.
+/// Names that occur twice and are not lists, and texts that should be JSON and are not.
 fn members<'a>(
     schema: &Schema,
     pairs: &'a [(String, String)],
@@ -265,7 +264,7 @@ fn members<'a>(
         }
     }
     RequestError::unless_empty(Cause::Body, violations)?;
-    // A list of no items is written as many times: not at all.
+    // A list without items is not written at all.
     let left_out = properties.iter().filter(|it| it.required);
     let left_out = left_out.filter(|it| !places.contains_key(it.name));
     for property in left_out {
@@ -276,7 +275,7 @@ fn members<'a>(
     Ok(members)
 }
 
-/// The pairs of a form.
+/// Returns the pairs of a form.
 fn form(bytes: &[u8]) -> Result<Vec<(String, String)>, RequestError> {
     let mut pairs = Vec::new();
     let mut violations = Violations::default();
@@ -299,7 +298,7 @@ fn form(bytes: &[u8]) -> Result<Vec<(String, String)>, RequestError> {
     Ok(pairs)
 }
 
-/// Where a member of a form is, as of JSON; nowhere, when its name is too long to be told.
+/// Returns the JSON path of a form's member; the root, if its name is too long to report.
 fn place(name: &str) -> String {
     let name = name.replace('~', "~0").replace('/', "~1");
     Path::of(format_args!("/{name}")).unwrap_or_default()
@@ -317,7 +316,7 @@ fn utf8(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(bytes).ok().map(str::to_owned)
 }
 
-/// What dropshot calls the media type of a body. It knows four, and nothing of text.
+/// Returns dropshot's name for the media type of a body. It has four, and none for text.
 pub(crate) fn content_type(body: &Body) -> ApiEndpointBodyContentType {
     match body.media_type {
         FORM => ApiEndpointBodyContentType::UrlEncoded,
@@ -325,9 +324,8 @@ pub(crate) fn content_type(body: &Body) -> ApiEndpointBodyContentType {
     }
 }
 
-/// A missing media type counts as the one that the document says.
-/// Parameters do not matter: JSON is UTF-8 (RFC 8259, section 8.1), texts and forms are here, and what is
-/// not is found by reading it.
+/// Checks the media type. A missing one counts as the document's. Parameters are ignored: JSON is UTF-8 (RFC 8259,
+/// section 8.1), and so are texts and forms here; anything else is found when it is read.
 pub(crate) fn check_media_type(body: &Body, headers: &HeaderMap) -> Result<(), RequestError> {
     let wanted = body.media_type;
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();

@@ -7,11 +7,11 @@
 //!
 //! Two limits make every operation cheap, whatever a caller sends. A value needs at most
 //! [`Decimal::MAX_DIGITS`] significant digits, and its exponent stays within
-//! ±[`Decimal::MAX_EXPONENT`], both as written and in scientific notation (`1e999999999` is refused
-//! by looking at it, never by computing it). Zeros at either end of the digits are not significant,
-//! but no literal is longer than [`Decimal::MAX_LENGTH`] characters.
+//! ±[`Decimal::MAX_EXPONENT`], both as written and in scientific notation (`1e999999999` is refused by
+//! looking at it, never by computing it). Zeros at either end of the digits are not significant, but no
+//! literal is longer than [`Decimal::MAX_LENGTH`] characters.
 //!
-//! This file stands on `std`, `serde` and `serde_json` alone, and names nothing else: the generated
+//! This file depends only on `std`, `serde` and `serde_json`, and names nothing else: the generated
 //! client contains a copy of it.
 
 use std::cmp::Ordering;
@@ -24,9 +24,9 @@ use serde_json::value::RawValue;
 
 /// An exact decimal number: a JSON number literal, compared by value.
 ///
-/// Equality, order and hash go by value; [`Display`](fmt::Display), [`as_str`](Decimal::as_str) and
-/// serialization give the literal back as it was written. Serialization is exact with `serde_json`
-/// only (reading from or writing to text); other formats are not supported.
+/// Equality, order and hash use the value; [`Display`](fmt::Display), [`as_str`](Decimal::as_str) and
+/// serialization return the literal as it was written. Serialization is exact with `serde_json` only
+/// (reading from or writing to text); other formats are not supported.
 ///
 /// ```
 #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Decimal;")]
@@ -43,8 +43,8 @@ use serde_json::value::RawValue;
 #[derive(Clone)]
 pub struct Decimal {
     literal: Box<RawValue>,
-    /// [`Number::rank`] of the literal. It decides nearly every comparison, with a limit above all, and
-    /// spares it from taking both literals apart again.
+    /// [`Number::rank`] of the literal. It decides nearly every comparison, above all those with a
+    /// limit, without parsing both literals again.
     rank: i32,
 }
 
@@ -84,10 +84,10 @@ impl Decimal {
     /// The largest decimal exponent, in either direction.
     pub const MAX_EXPONENT: i32 = 400;
 
-    /// The most characters that a literal may have, zeros at its ends included.
+    /// The most characters that a literal may have, including zeros at its ends.
     pub const MAX_LENGTH: usize = 512;
 
-    /// The literal, as it was written.
+    /// Returns the literal as it was written.
     ///
     /// ```
     #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Decimal;")]
@@ -98,9 +98,9 @@ impl Decimal {
         self.literal.get()
     }
 
-    /// The same text for every literal of one value: `0`, or the digits and a power of ten.
+    /// Returns the same text for every literal of one value: `0`, or the digits and a power of ten.
     ///
-    /// Made for hashing a value together with others; `1.50` and `15e-1` both give `15e-1`.
+    /// For hashing a value together with others; `1.50` and `15e-1` both give `15e-1`.
     ///
     /// ```
     #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Decimal;")]
@@ -113,7 +113,7 @@ impl Decimal {
         self.number().canonical()
     }
 
-    /// The nearest binary floating-point number: inexact, for display and statistics only.
+    /// Returns the nearest binary floating-point number: inexact, for display and statistics only.
     ///
     /// ```
     #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Decimal;")]
@@ -121,12 +121,12 @@ impl Decimal {
     /// assert_eq!("1.25".parse::<Decimal>().unwrap().to_f64(), 1.25);
     /// ```
     pub fn to_f64(&self) -> f64 {
-        // Every JSON number is a Rust float literal, so that this cannot fail.
+        // Every JSON number is a Rust float literal, so this cannot fail.
         self.as_str().parse().unwrap_or(f64::NAN)
     }
 
     fn number(&self) -> Number<'_> {
-        // Whatever made this decimal has scanned this very literal, so there is no other case.
+        // This very literal was scanned when the decimal was made, so the fallback is never used.
         Number::scan(self.as_str()).unwrap_or(Number::ZERO)
     }
 }
@@ -153,12 +153,12 @@ impl FromStr for Decimal {
 impl TryFrom<f64> for Decimal {
     type Error = DecimalError;
 
-    /// The shortest literal that reads back as the same `f64`, so that `0.1` gives `0.1`.
+    /// Returns the shortest literal that reads back as the same `f64`, so `0.1` gives `0.1`.
     ///
     /// # Errors
     /// [`DecimalError::Syntax`] for an infinity or NaN, which JSON does not have.
     fn try_from(value: f64) -> Result<Decimal, DecimalError> {
-        // The range in which JavaScript, too, writes a number without an exponent.
+        // The range in which JavaScript also writes a number without an exponent.
         let plain = value == 0.0 || (1e-6..1e21).contains(&value.abs());
         match plain {
             true => Decimal::try_from(format!("{value}").as_str()),
@@ -171,8 +171,8 @@ macro_rules! from_integer {
     ($($integer:ty),*) => {$(
         impl From<$integer> for Decimal {
             fn from(value: $integer) -> Decimal {
-                // An integer of at most 64 bits is a JSON number of at most 20 digits, so that
-                // neither step can fail.
+                // An integer of at most 64 bits is a JSON number of at most 20 digits, so neither step
+                // can fail.
                 Decimal::try_from(value.to_string().as_str()).unwrap_or_else(|_| unreachable!())
             }
         }
@@ -238,14 +238,14 @@ impl<'de> Deserialize<'de> for Decimal {
     }
 }
 
-/// A number literal taken apart without copying: what equality, order, hash and limits look at.
+/// A number literal, parsed without copying: the basis of equality, order, hash and limits.
 ///
-/// The value is `0.d₁d₂d₃… × 10^exponent`, where the digits are those of the literal without the
-/// zeros at either end, so that equal values have equal parts.
+/// The value is `0.d₁d₂d₃… × 10^exponent`, where the digits are those of the literal without the zeros
+/// at either end, so equal values have equal parts.
 #[derive(Clone, Copy)]
 pub(crate) struct Number<'a> {
     negative: bool,
-    /// Significant digits before the decimal point, and those behind it.
+    /// Significant digits before and after the decimal point.
     digits: (&'a [u8], &'a [u8]),
     exponent: i32,
 }
@@ -257,12 +257,12 @@ impl<'a> Number<'a> {
         exponent: 0,
     };
 
-    /// Takes a literal apart and holds it to the limits of [`Decimal`].
+    /// Parses a literal and checks it against the limits of [`Decimal`].
     pub(crate) fn parse(literal: &'a str) -> Result<Number<'a>, DecimalError> {
         let (number, written_exponent) = Number::take_apart(literal)?;
         let within =
             |exponent| (-Decimal::MAX_EXPONENT..=Decimal::MAX_EXPONENT).contains(&exponent);
-        // In scientific notation the point stands behind the first digit, one further right.
+        // In scientific notation the point comes after the first digit, one further right.
         let scientific = number.exponent.saturating_sub(1);
         let fits = literal.len() <= Decimal::MAX_LENGTH
             && number.digits.0.len() + number.digits.1.len() <= Decimal::MAX_DIGITS
@@ -271,12 +271,12 @@ impl<'a> Number<'a> {
         fits.then_some(number).ok_or(DecimalError::Precision)
     }
 
-    /// Takes a literal apart by the grammar of RFC 8259, section 6.
+    /// Parses a literal by the grammar of RFC 8259, section 6.
     pub(crate) fn scan(literal: &'a str) -> Result<Number<'a>, DecimalError> {
         Number::take_apart(literal).map(|(number, _)| number)
     }
 
-    /// The number, and its exponent as it is written.
+    /// Returns the number, and its exponent as written.
     fn take_apart(literal: &'a str) -> Result<(Number<'a>, i32), DecimalError> {
         let bytes = literal.as_bytes();
         let negative = bytes.first() == Some(&b'-');
@@ -332,7 +332,7 @@ impl<'a> Number<'a> {
         self.digits.0.is_empty() && self.digits.1.is_empty()
     }
 
-    /// Compares by value, both within the limits of [`Decimal`], in one pass over the digits at most.
+    /// Compares by value, both within the limits of [`Decimal`], in at most one pass over the digits.
     pub(crate) fn compare(&self, other: &Number<'_>) -> Ordering {
         let by_digits = || self.digits().cmp(other.digits());
         let by_rank = self.rank().cmp(&other.rank());
@@ -342,9 +342,9 @@ impl<'a> Number<'a> {
         })
     }
 
-    /// Sign and exponent in one: the greater of two values within the limits never has the lesser rank.
+    /// Sign and exponent in one: of two values within the limits, the greater never has the lower rank.
     fn rank(&self) -> i32 {
-        // Such an exponent is no less than `1 - MAX_EXPONENT`, so that the sum is positive.
+        // This exponent is at least `1 - MAX_EXPONENT`, so the sum is positive.
         let magnitude = self.exponent + Decimal::MAX_EXPONENT;
         match (self.is_zero(), self.negative) {
             (true, _) => 0,
@@ -369,7 +369,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// The digits at the start of a text, and what follows them.
+/// Splits off the digits at the start of a text.
 fn split_digits(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     text.split_at(end)
@@ -380,7 +380,7 @@ fn length(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-/// The exponent that stands behind `e`, and what follows it. Saturates, far beyond every limit.
+/// Splits off the exponent after `e`. Saturates, far beyond every limit.
 fn split_exponent(text: &[u8]) -> Result<(i32, &[u8]), DecimalError> {
     let (negative, text) = match text {
         [b'-', text @ ..] => (true, text),

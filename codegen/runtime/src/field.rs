@@ -1,15 +1,15 @@
-//! A member of an object that can be left out, be null, or have a value.
+//! A member of an object that can be absent, null, or a value.
 //!
 //! A change request needs all three: `{}` leaves a description alone, `{"description": null}` clears
-//! it, `{"description": "…"}` sets it. `Option<T>` knows only two of them, so optional members that
-//! may be null are [`Field`]s.
+//! it, `{"description": "…"}` sets it. `Option<T>` has only two states, so optional members that may
+//! be null are [`Field`]s.
 //!
-//! This file stands on `std` and `serde` alone, and names nothing else: the generated client
-//! contains a copy of it.
+//! This file depends only on `std` and `serde`, and names nothing else: the generated client contains
+//! a copy of it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
-/// A member of an object: left out, null, or a value.
+/// A member of an object: absent, null, or a value.
 ///
 /// ```
 #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
@@ -31,17 +31,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field<T> {
-    /// The member is not there: nothing is said about it.
+    /// The member is absent: its value is left alone.
     #[default]
     Absent,
-    /// The member is `null`: there shall be no value.
+    /// The member is `null`: its value is cleared.
     Null,
     /// The member has this value.
     Value(T),
 }
 
 impl<T> Field<T> {
-    /// Whether the member is not there. The condition for `skip_serializing_if`.
+    /// Returns whether the member is absent. The condition for `skip_serializing_if`.
     ///
     /// ```
     #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
@@ -53,7 +53,7 @@ impl<T> Field<T> {
         matches!(self, Field::Absent)
     }
 
-    /// Whether the member is `null`.
+    /// Returns whether the member is `null`.
     ///
     /// ```
     #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
@@ -64,7 +64,7 @@ impl<T> Field<T> {
         matches!(self, Field::Null)
     }
 
-    /// A field that borrows from this one.
+    /// Returns a field that borrows from this one.
     ///
     /// ```
     #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
@@ -80,7 +80,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// Changes the value, if there is one.
+    /// Applies a function to the value, if there is one.
     ///
     /// ```
     #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
@@ -96,7 +96,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// The value, if there is one: left out and null become the same.
+    /// Returns the value, if there is one: absent and null become the same.
     ///
     /// ```
     #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
@@ -111,7 +111,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// What a change makes of the current value: kept when left out, otherwise replaced.
+    /// Applies a change to the current value: absent keeps it, anything else replaces it.
     ///
     /// ```
     #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
@@ -136,8 +136,8 @@ impl<T> From<T> for Field<T> {
 }
 
 impl<T> From<Option<T>> for Field<T> {
-    /// `None` is [`Field::Null`]: whoever hands over an option says what the value shall be. To leave
-    /// a member out, say [`Field::Absent`].
+    /// `None` becomes [`Field::Null`]: an option states what the value shall be. To leave a member
+    /// out, use [`Field::Absent`].
     fn from(value: Option<T>) -> Field<T> {
         value.map_or(Field::Null, Field::Value)
     }

@@ -1,22 +1,22 @@
-//! Heads of requests that are refused for what they are, before the router sees them and before anything waits.
+//! Refuses requests for their heads alone, before the router sees them and before anything waits.
 //!
-//! 1. At most [`MAX_HEADERS`] headers (431): a request keeps the memory of all of them, several times over, for as
-//!    long as its body is on the way. hyper would take 100 over HTTP/1, and nearly 500 over HTTP/2.
-//! 2. No transfer coding but `chunked`, once (400): hyper reads the last of several, and a proxy in front may see
-//!    another end of the body than it does (RFC 9112, section 6.1).
-//! 3. In HTTP/1.1 one `Host`, and never two (400; RFC 9112, section 3.2): a proxy may go by another of them.
+//! 1. At most [`MAX_HEADERS`] headers (431): a request keeps them all in memory, several times over, for as long
+//!    as its body is arriving. hyper would accept 100 over HTTP/1, and nearly 500 over HTTP/2.
+//! 2. No transfer coding except a single `chunked` (400): of several, hyper reads the last, and a proxy in front
+//!    may disagree about where the body ends (RFC 9112, section 6.1).
+//! 3. One `Host` in HTTP/1.1, and never two (400; RFC 9112, section 3.2): a proxy may use a different one.
 
 use dropshot::{ClientErrorStatusCode, HttpError};
 use http::header::{HOST, TRANSFER_ENCODING};
 use http::{Request, Version};
 
-/// The most headers of a request. Browsers and proxies send some thirty.
+/// The most headers of a request. Browsers and proxies send about thirty.
 pub const MAX_HEADERS: usize = 64;
 
-/// Refuses a head by the steps of this module.
+/// Checks a head by the steps of this module.
 ///
 /// # Errors
-/// The framework's answer, whose message says what is wrong.
+/// The framework's error, whose message says what is wrong.
 pub(crate) fn check_head<B>(request: &Request<B>) -> Result<(), HttpError> {
     let headers = request.headers();
     if headers.len() > MAX_HEADERS {
@@ -31,7 +31,7 @@ pub(crate) fn check_head<B>(request: &Request<B>) -> Result<(), HttpError> {
     if !is_plain || codings.next().is_some() {
         return bad("the only transfer coding that is understood is chunked, once");
     }
-    // HTTP/2 has `:authority` for it, and HTTP/1.0 need not say it.
+    // HTTP/2 has `:authority` instead, and HTTP/1.0 does not require it.
     let hosts = headers.get_all(HOST).iter().take(2).count();
     let version = request.version();
     if version == Version::HTTP_11 && hosts == 0 {
@@ -49,7 +49,7 @@ mod tests {
 
     use super::*;
 
-    /// The status of the answer to a request of this version with these headers, if it is refused.
+    /// Returns the status for a request of this version with these headers, if it is refused.
     fn refused(version: Version, headers: &[(&str, &str)]) -> Option<StatusCode> {
         let mut request = Request::builder().version(version);
         for (name, value) in headers {

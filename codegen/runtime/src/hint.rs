@@ -1,21 +1,21 @@
-//! Which published path is meant by one that no route has.
+//! Suggests the published path that was probably meant by one that matches no route.
 //!
-//! The common mistakes are a base URL that already has a part of the path (`/api/v1/api/v1/products`) or that lacks one
-//! (`/products`), a final slash, capitals, and a letter too many or too few (`/api/v1/product`). So:
+//! The common mistakes are a base URL that already contains a part of the path (`/api/v1/api/v1/products`) or that
+//! lacks one (`/products`), a trailing slash, capitals, and a letter too many or too few (`/api/v1/product`). So:
 //!
-//! 1. A path is compared with each published one from its end, segment by segment. A variable takes any segment; a
-//!    literal takes itself, in any case and with one letter more, less or other ([`is_close`]).
-//! 2. What is meant is the published path of which most segments agree, and at least as far as its last literal.
-//! 3. The answer names the path as it is published, and nothing that the caller wrote.
-//! 4. The work is bounded: a path of more than [`MAX_PATH_BYTES`] or [`MAX_PATH_SEGMENTS`] is compared with none.
+//! 1. A path is compared with each published one from its end, segment by segment. A variable matches any segment; a
+//!    literal matches itself, ignoring case and with one letter more, fewer or different ([`is_close`]).
+//! 2. The suggestion is the published path with the most matching segments, which must reach at least its last literal.
+//! 3. The response names the path as it is published, and nothing that the caller wrote.
+//! 4. The work is bounded: a path of more than [`MAX_PATH_BYTES`] or [`MAX_PATH_SEGMENTS`] is not compared at all.
 
-/// The longest path that is looked at; the published ones are far shorter.
+/// The longest path that is compared; the published ones are far shorter.
 const MAX_PATH_BYTES: usize = 256;
 
-/// The most segments of a path that is looked at.
+/// The most segments of a path that is compared.
 const MAX_PATH_SEGMENTS: usize = 16;
 
-/// The published path that `path` may mean, if there is one.
+/// Returns the published path that `path` may mean, if there is one.
 pub(crate) fn meant(
     published: impl Iterator<Item = &'static str>,
     path: &str,
@@ -28,12 +28,12 @@ pub(crate) fn meant(
         return None;
     }
     let agreeing = published.filter_map(|route| Some((agreeing(route, segments())?, route)));
-    // Of those that agree alike, the first.
+    // Among equals, the first.
     let best = agreeing.reduce(|best, other| if other.0 > best.0 { other } else { best });
     best.map(|(_, route)| route)
 }
 
-/// How many segments agree, from the end on; `None` where no literal is among them.
+/// Returns how many segments match, from the end; `None` if no literal is among them.
 fn agreeing<'a>(route: &str, segments: impl Iterator<Item = &'a str>) -> Option<usize> {
     let agreeing = route.rsplit('/').zip(segments);
     let agreeing = agreeing.take_while(|(of_route, segment)| {
@@ -49,8 +49,8 @@ fn is_variable(segment: &str) -> bool {
     segment.starts_with('{')
 }
 
-/// Whether two literals are the same in any case, with at most one letter more, less or other. Those of three letters
-/// or fewer have no other: `v1` is not `v2`.
+/// Returns whether two literals are the same, ignoring case and at most one letter more, fewer or different. Literals
+/// of three letters or fewer allow no such letter: `v1` is not `v2`.
 fn is_close(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.eq_ignore_ascii_case(other) {

@@ -1,17 +1,17 @@
-//! A strict reader of JSON texts, for request bodies.
+//! A strict parser of JSON texts, for request bodies.
 //!
-//! What arrives is checked against a schema before any Rust type is made of it, and for that the usual
-//! readers lose too much: they forget number literals, overwrite duplicate keys and tolerate more than
+//! A request body is checked against a schema before any Rust type is made from it, and the usual parsers
+//! lose too much for that: they forget number literals, overwrite duplicate keys and tolerate more than
 //! the standard. This one follows RFC 8259 and the interoperability advice of RFC 7493 (I-JSON):
 //!
 //! 1. the text is UTF-8, without a byte order mark;
-//! 2. it is one value, with nothing but whitespace around it;
+//! 2. it is a single value, with nothing but whitespace around it;
 //! 3. no object has the same member twice;
 //! 4. strings hold no lone surrogates and no unescaped control characters;
 //! 5. arrays and objects nest at most [`MAX_DEPTH`] deep.
 //!
-//! The result borrows from the text wherever no escape stands in the way, keeps the order of members
-//! and keeps numbers as the literals that they were. Reading takes time proportional to the text.
+//! The result borrows from the text except where a string has escapes, keeps the order of members, and
+//! keeps numbers as literals. Parsing takes time proportional to the text.
 
 mod deserialize;
 
@@ -34,18 +34,18 @@ pub enum Value<'a> {
     Null,
     /// `true` or `false`
     Boolean(bool),
-    /// A number, as it was written.
+    /// A number, as written.
     Number(&'a str),
     /// A string, with escapes resolved.
     String(Cow<'a, str>),
     /// An array.
     Array(Vec<Value<'a>>),
-    /// An object: its members in the order of the text, no name twice.
+    /// An object: its members in the order of the text, without duplicate names.
     Object(Vec<(Cow<'a, str>, Value<'a>)>),
 }
 
 impl Value<'_> {
-    /// What kind of value it is, in the words of a message: `a string`.
+    /// Returns the kind of value, for use in a message: `a string`.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -57,15 +57,15 @@ impl Value<'_> {
         }
     }
 
-    /// Appends one text for all writings of one value: members in the order of their names, numbers by
-    /// value, no spacing. Two values are the same exactly when these texts are.
+    /// Appends a text that is the same for all ways to write one value: members ordered by name, numbers
+    /// by value, no spacing. Two values are the same exactly if these texts are.
     pub fn write_canonical(&self, out: &mut String) {
         match self {
             Value::Null => out.push_str("null"),
             Value::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
             Value::Number(literal) => match Number::parse(literal) {
                 Ok(number) => out.push_str(&number.canonical()),
-                // Beyond the limits of a decimal, where nothing compares by value.
+                // Beyond the limits of a decimal, numbers do not compare by value.
                 Err(_) => out.push_str(literal),
             },
             Value::String(text) => write_string(text, out),
@@ -88,7 +88,7 @@ impl Value<'_> {
 }
 
 impl fmt::Display for Value<'_> {
-    /// A text of the value: its numbers as they were written, its members in their order, without spacing.
+    /// Writes the value as text: numbers as they were written, members in their order, without spacing.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Null => f.write_str("null"),
@@ -143,12 +143,12 @@ fn write_list<T>(
     out.push(close);
 }
 
-/// Reads a JSON text into a `T`, as a body that was [parsed](parse) and checked is taken over.
+/// Reads a JSON text into a `T`, as is done for a body that was [parsed](parse) and checked.
 ///
-/// Unlike `serde_json`, it reads `-0` as the integer that it is.
+/// Unlike `serde_json`, it reads `-0` as an integer.
 ///
 /// # Errors
-/// When the text breaks a rule of this module, or does not fit.
+/// If the text breaks a rule of this module, or does not fit.
 ///
 /// ```
 /// assert_eq!(openapi_dropshot_runtime::json::read::<i64>("-0")?, 0);
@@ -160,13 +160,13 @@ pub fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, serde_json::E
     value.take().map_err(serde_json::Error::custom)
 }
 
-/// Reads one JSON text.
+/// Parses one JSON text.
 ///
 /// # Errors
 /// The first place where the text breaks a rule of this module, as a violation of the whole body.
 pub fn parse(bytes: &[u8]) -> Result<Value<'_>, Violation> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        // All before this is valid UTF-8, so that the position can be told.
+        // Everything before this is valid UTF-8, so the position can be reported.
         let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
         malformed(valid, valid.len(), "is not UTF-8")
     })?;
@@ -197,7 +197,7 @@ fn malformed(text: &str, at: usize, what: &str) -> Violation {
 
 struct Reader<'a> {
     text: &'a str,
-    /// The offset of the next byte; always between two characters.
+    /// The offset of the next byte; always on a character boundary.
     at: usize,
     depth: usize,
 }
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         malformed(self.text, self.at, what)
     }
 
-    /// For a byte that no rule allows here.
+    /// The violation for a byte that no rule allows here.
     fn unexpected(&self, expected: &str) -> Violation {
         match self.text[self.at..].chars().next() {
             Some(found) => self.error(&format!("has {found:?} instead of {expected}")),
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
                 Some(b'\\') => {
                     escaped = true;
                     self.at += 1;
-                    // The escaped byte is judged below; here it only must not end the string.
+                    // The escaped byte is checked below; here it just must not end the string.
                     if !matches!(self.peek(), Some(b'"' | b'\\')) {
                         continue;
                     }
@@ -371,8 +371,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Tells whether an object has a name already: by looking at each while they are few, which is what
-/// nearly every object is, and by a set of them beyond.
+/// Finds duplicate names in an object: by comparing while there are few, as in nearly every object, and
+/// with a set beyond that.
 #[derive(Default)]
 struct Names<'a>(HashSet<Cow<'a, str>>);
 

@@ -1,19 +1,21 @@
-//! What the generated server modules stand on.
+//! The runtime of generated server modules.
 //!
-//! The generator (`openapi-dropshot`) writes, for each document, static data and little glue; everything that
-//! is the same for all documents is here, once:
+//! The generator (`openapi-dropshot`) writes static data and a little glue for each document; everything that is
+//! the same for all documents is here, once:
 //!
 //! - exact numbers, three-valued members, values of any kind: [`Decimal`], [`Field`], [`Any`]; times as text:
-//!   [`rfc3339`], [`parse_rfc3339`]; what to say of a text that is none of those that there are: [`none_of`];
-//! - what the document says, as data: [`Operation`], [`schema::Schema`];
+//!   [`rfc3339`], [`parse_rfc3339`]; the message for a text that is none of the allowed ones: [`none_of`];
+//! - the document's content, as data: [`Operation`], [`schema::Schema`];
 //! - newtypes: [`impl_conversions`], [`impl_number`], [`impl_text`], [`impl_checked_text`];
 //! - reading: [`Object`], [`Members`];
-//! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
+//! - checking: [`json`] parses strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
-//! - what is served only as it is written, and with how many headers: [`Methods`], [`check_path`], [`MAX_HEADERS`];
+//! - paths and methods accepted only as they are written, and a limit on headers: [`Methods`], [`check_path`],
+//!   [`MAX_HEADERS`];
 //! - bodies of each media type: [`FromBody`], [`RequestBody`], [`Multipart`]; [`Websocket`]s;
 //! - credentials: [`Scheme`];
-//! - answers: [`Success`], [`RawBody`], [`Reply`], and for errors [`RequestError`], [`ErrorAnswer`], [`Rejection`].
+//! - responses: [`Success`], [`RawBody`], [`Reply`], and for errors [`RequestError`], [`ErrorAnswer`],
+//!   [`Rejection`].
 
 pub mod json;
 pub mod schema;

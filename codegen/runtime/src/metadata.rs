@@ -1,8 +1,8 @@
-//! The document's own schemas, as dropshot asks for them.
+//! The document's own schemas, in the form that dropshot reads.
 //!
-//! dropshot makes a document of the types of extractors and answers. Those that it meets here carry
-//! what the published document says, so that the two agree and a comparison proves the wiring. They
-//! are types without values: nothing is ever read into them.
+//! dropshot builds a document from the types of extractors and responses. The types here carry the content of the published
+//! document, so the two agree, and comparing them proves the wiring. They are types without values: nothing is ever
+//! deserialized into them.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -22,10 +22,10 @@ use crate::operation::{Location, Operation};
 use crate::reply::Success;
 use crate::request::Request;
 
-/// A schema of the document, from its JSON.
+/// Returns a schema of the document, from its JSON.
 ///
 /// # Panics
-/// When it is none, which the generator takes care of.
+/// If it is not a schema, which the generator rules out.
 pub fn document_schema(json: &str) -> Schema {
     match serde_json::from_str(json) {
         Ok(schema) => schema,
@@ -33,8 +33,8 @@ pub fn document_schema(json: &str) -> Schema {
     }
 }
 
-/// Implements `JsonSchema` for the type of a component, of which follow the name, whether the published document refers to it
-/// by that, the schema, and the types of the components that this refers to.
+/// Implements `JsonSchema` for the type of a component. The arguments are its name, whether the published document refers to
+/// it by that name, the schema, and the types of the components that the schema refers to.
 #[macro_export]
 macro_rules! impl_schema {
     ($component:ty, $name:literal, $is_referenceable:literal, $json:literal, [$($reference:ty),*]) => {
@@ -59,7 +59,7 @@ macro_rules! impl_schema {
     };
 }
 
-/// One of these schemas, whichever.
+/// Returns a schema that admits any of these.
 pub fn any_of(mut schemas: Vec<Schema>) -> Schema {
     if schemas.len() == 1 {
         return schemas.remove(0);
@@ -72,8 +72,8 @@ pub fn any_of(mut schemas: Vec<Schema>) -> Schema {
 /// The schemas of parameters or headers, in the order of the operation.
 type Schemas = fn(&mut SchemaGenerator) -> Vec<Schema>;
 
-/// What dropshot's document says of an operation. dropshot asks types for it; an operation is described by the types of
-/// its request and its answer, but served by a handler that is the same for all, so that it is compiled once.
+/// How dropshot's document describes an operation. dropshot asks types for this. An operation is described by the types of
+/// its request and its response, but served by a handler that is the same for all, so it is compiled only once.
 #[derive(Clone, Copy, Debug)]
 pub struct Description {
     operation: &'static Operation,
@@ -84,7 +84,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// That of an operation whose requests are `R` and whose successes are `A`.
+    /// The description of an operation whose requests are `R` and whose successes are `A`.
     pub const fn of<R: Request, A: Success>(operation: &'static Operation) -> Description {
         Description {
             operation,
@@ -100,7 +100,7 @@ impl Description {
         self.operation
     }
 
-    /// What a request has: parameters, and a body.
+    /// The contents of a request: parameters, and a body.
     pub(crate) fn parameters(self) -> Vec<ApiEndpointParameter> {
         let of = ApiEndpointBodyContentType::default;
         let groups = self.asked(|| {
@@ -116,7 +116,7 @@ impl Description {
         groups.chain(body.into_iter().flatten()).collect()
     }
 
-    /// The parameters in the path, which is all that an endpoint has to have that is not published.
+    /// The parameters in the path, the only ones that an unpublished endpoint needs.
     pub(crate) fn path_parameters(self) -> Vec<ApiEndpointParameter> {
         let of = ApiEndpointBodyContentType::default();
         self.asked(|| <Path<Group<PATH>> as SharedExtractor>::metadata(of))
@@ -135,7 +135,7 @@ impl Description {
         }
     }
 
-    /// Has dropshot ask a [`Group`], which then knows that it is asked about this operation.
+    /// Has dropshot query a [`Group`], which then knows that this operation is meant.
     fn asked<T>(self, ask: impl FnOnce() -> T) -> T {
         let before = ASKED.replace(Some(self));
         let told = ask();
@@ -145,12 +145,12 @@ impl Description {
 }
 
 thread_local! {
-    /// What dropshot is asking about. It asks a type, at once and in this thread.
+    /// The operation that dropshot is querying. It queries a type, immediately and in this thread.
     static ASKED: Cell<Option<Description>> = const { Cell::new(None) };
 }
 
-/// The parameters of one location, or the headers of an answer, as the struct that dropshot wants: those of the
-/// operation that it is [asked](Description::asked) about.
+/// The parameters of one location, or the headers of a response, as the struct that dropshot expects: those of the operation
+/// that is being [queried](Description::asked).
 struct Group<const LOCATION: u8>;
 
 const PATH: u8 = Location::Path as u8;
@@ -195,7 +195,7 @@ impl<const LOCATION: u8> Serialize for Group<LOCATION> {
     }
 }
 
-/// An object of these members: name, whether required, description, schema.
+/// Returns an object with these members: name, whether required, description, schema.
 fn members<'a>(members: impl Iterator<Item = (&'a str, bool, Option<&'a str>, Schema)>) -> Schema {
     let mut object = ObjectValidation::default();
     for (name, required, description, schema) in members {
@@ -214,8 +214,7 @@ fn members<'a>(members: impl Iterator<Item = (&'a str, bool, Option<&'a str>, Sc
     .into()
 }
 
-/// A schema with a description that belongs to its place, in the form from which dropshot takes it
-/// out again.
+/// Returns a schema with a description that belongs to its place, in the form from which dropshot extracts it.
 fn described(schema: Schema, description: Option<&str>) -> Schema {
     let mut wrapper = SchemaObject::default();
     wrapper.subschemas().all_of = Some(vec![schema]);
@@ -226,7 +225,7 @@ fn described(schema: Schema, description: Option<&str>) -> Schema {
     wrapper.into()
 }
 
-/// The error type that dropshot wants of a handler. It describes `E`, and has dropshot's own body: every answer of an
+/// The error type that dropshot expects of a handler. It describes `E`, and has dropshot's own body: every response of an
 /// operation, errors included, goes through [`Reply`](crate::Reply).
 #[derive(Debug)]
 pub struct Described<E> {
@@ -236,7 +235,7 @@ pub struct Described<E> {
 }
 
 impl<E> Described<E> {
-    /// What dropshot would answer to this request.
+    /// Returns dropshot's own response to this request.
     pub(crate) fn told(error: dropshot::HttpError, request_id: &str) -> Described<E> {
         Described {
             error,
@@ -246,7 +245,7 @@ impl<E> Described<E> {
     }
 }
 
-/// For dropshot's own extractors, of which no operation has one.
+/// For dropshot's own extractors, which no operation uses.
 impl<E> From<dropshot::HttpError> for Described<E> {
     fn from(error: dropshot::HttpError) -> Described<E> {
         Described::told(error, "")

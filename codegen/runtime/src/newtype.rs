@@ -1,13 +1,13 @@
-//! What newtypes of generated modules have in common.
+//! Macros for what the newtypes of generated modules have in common.
 //!
-//! A document may have hundreds of texts and numbers with limits. A generated module says of each what is its own, and
-//! names one of these macros for the rest, which is then written and read once. They speak of `self::error::ConversionError`,
-//! which the module has that calls them.
+//! A document may have hundreds of texts and numbers with limits. A generated module writes out only what is specific to
+//! each, and calls one of these macros for the rest, which is then written and reviewed once. They use
+//! `self::error::ConversionError` of the calling module.
 //!
 //! This file names nothing of its crate: the generated client contains a copy of it.
 
-/// Implements what a newtype has that is made by `FromStr`: `Deref` to what is inside, `From` the newtype for that, and
-/// `TryFrom` texts.
+/// Implements what a newtype with `FromStr` has: `Deref` to the inner value, `From` the newtype for that, and `TryFrom`
+/// texts.
 #[macro_export]
 macro_rules! impl_conversions {
     ($name:ident($inner:ty)) => {
@@ -39,7 +39,7 @@ macro_rules! impl_conversions {
     };
 }
 
-/// Implements what a newtype over a number has besides `TryFrom` that number, which checks it: `TryFrom` other numbers,
+/// Implements what a newtype over a number has besides `TryFrom` for that number, which checks it: `TryFrom` other numbers,
 /// `FromStr`, `Display` and `Deserialize`.
 #[macro_export]
 macro_rules! impl_number {
@@ -82,13 +82,13 @@ macro_rules! impl_number {
     };
 }
 
-/// Implements for a newtype over a `String` whatever lets it be read as a `str`: `Deref`, `AsRef`, `Borrow`, `as_str`, and
-/// comparison with texts from either side. Its `Hash`, `Eq` and `Ord` have to be those of the `String`, as `Borrow` asks.
+/// Implements what lets a newtype over a `String` be read as a `str`: `Deref`, `AsRef`, `Borrow`, `as_str`, and comparison
+/// with texts from either side. Its `Hash`, `Eq` and `Ord` must be those of the `String`, as `Borrow` requires.
 #[macro_export]
 macro_rules! impl_text {
     ($name:ident) => {
         impl $name {
-            /// The text.
+            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -142,7 +142,7 @@ macro_rules! impl_text {
     };
 }
 
-/// Implements how a newtype over a `String` is made whose `check` says whether a text may be one: by `FromStr` and
+/// Implements the conversions into a newtype over a `String` whose `check` tells whether a text is valid: `FromStr` and
 /// `TryFrom<&str>`, which copy the text, `TryFrom<String>` and `Deserialize`, which move it.
 #[macro_export]
 macro_rules! impl_checked_text {
@@ -184,6 +184,6 @@ macro_rules! impl_checked_text {
     };
 }
 
-// A client exports no macros: its modules find them here. Not every document has use for each.
+// A client exports no macros: its modules import them from here. Not every document uses each.
 #[allow(unused_imports)]
 pub(crate) use {impl_checked_text, impl_conversions, impl_number, impl_text};

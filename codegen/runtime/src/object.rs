@@ -1,11 +1,11 @@
-//! How objects are read from their members.
+//! Reads objects from their members.
 //!
-//! serde's derive writes more than a hundred lines for a type: a type of its own for the names of members, and ways to
-//! read it from a list, from numbers and from bytes, none of which a document describes. Compiling them was two fifths
-//! of what a server's module took. The generator writes the few lines in which types differ, and these do the rest.
-//! Besides, what serde makes of `flatten` reads the other members from a buffer that holds no exact decimal.
+//! serde's derive writes more than a hundred lines per type: a type for the names of members, and ways to read it from
+//! a list, from numbers and from bytes, none of which a document describes. Compiling these took two fifths of the
+//! time of a server's module. The generator writes the few lines in which types differ, and the code here does the
+//! rest. Also, serde's `flatten` reads the other members from a buffer that cannot hold an exact decimal.
 //!
-//! This file stands on `serde` alone, and names nothing else: the generated client contains a copy of it, where it has
+//! This file depends only on `serde`, and names nothing else: the generated client contains a copy of it, if it has
 //! objects that keep their other members.
 
 use std::collections::BTreeMap;
@@ -17,51 +17,51 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 
 /// A type that is read from the members of an object. The generator implements it.
 pub trait Object<'de>: Sized {
-    /// The names of the members, as they are sent.
+    /// The names of the members, as sent.
     const MEMBERS: &'static [&'static str];
     /// Whether an object with other members is refused.
     const IS_CLOSED: bool;
-    /// Whether other members are kept: [`Members::next`] names them by the number behind those of the names.
+    /// Whether other members are kept: [`Members::next`] returns the number of names as the index of these.
     const KEEPS_OTHERS: bool = false;
 
     /// Reads all members.
     ///
     /// # Errors
-    /// When a member does not fit, or is missing.
+    /// If a member does not fit, or is missing.
     fn of<A: MapAccess<'de>>(members: Members<A>) -> Result<Self, A::Error>;
 }
 
-/// The members that are left to read.
+/// The members that remain to be read.
 pub struct Members<A> {
     map: A,
     names: &'static [&'static str],
     is_closed: bool,
     keeps_others: bool,
-    /// Which of the names was read last.
+    /// The index of the name that was read last.
     at: usize,
-    /// The name of the member that was read last, if it is another one that is kept.
+    /// The name of the member that was read last, if it is another member to be kept.
     other: String,
 }
 
 impl<'de, A: MapAccess<'de>> Members<A> {
-    /// The members of a type that keeps no others.
+    /// Creates the members of a type that keeps no others.
     pub(crate) fn new(map: A, names: &'static [&'static str], is_closed: bool) -> Members<A> {
         Members {
             map,
             names,
             is_closed,
             keeps_others: false,
-            // Before the first.
+            // Before the first name.
             at: usize::MAX,
             other: String::new(),
         }
     }
 
-    /// Which of the names comes next: its value is asked for by [`read`](Members::read), that of another member by
-    /// [`keep`](Members::keep).
+    /// Returns the index of the next name: [`read`](Members::read) then returns its value, or [`keep`](Members::keep)
+    /// that of another member.
     ///
     /// # Errors
-    /// When the object is none, or has a member that it must not have.
+    /// If it is not an object, or has a member that is not allowed.
     #[allow(clippy::should_implement_trait)] // What comes next may be an error of `A`.
     pub fn next(&mut self) -> Result<Option<usize>, A::Error> {
         while let Some(name) = self.map.next_key_seed(Name {
@@ -86,10 +86,10 @@ impl<'de, A: MapAccess<'de>> Members<A> {
         Ok(None)
     }
 
-    /// Reads the value of the member that [`next`](Members::next) named.
+    /// Reads the value of the member that [`next`](Members::next) returned.
     ///
     /// # Errors
-    /// When it does not fit, or has been there before.
+    /// If it does not fit, or occurs twice.
     pub fn read<T: Deserialize<'de>>(&mut self, value: &mut Option<T>) -> Result<(), A::Error> {
         if value.is_some() {
             return Err(A::Error::duplicate_field(self.names[self.at]));
@@ -98,10 +98,10 @@ impl<'de, A: MapAccess<'de>> Members<A> {
         Ok(())
     }
 
-    /// Reads the value of another member, which [`next`](Members::next) has named by no name of the type.
+    /// Reads the value of another member, for which [`next`](Members::next) returned the index after all names.
     ///
     /// # Errors
-    /// When it does not fit, or has been there before.
+    /// If it does not fit, or occurs twice.
     pub fn keep<T: Deserialize<'de>>(
         &mut self,
         others: &mut BTreeMap<String, T>,
@@ -115,10 +115,10 @@ impl<'de, A: MapAccess<'de>> Members<A> {
         Ok(())
     }
 
-    /// The value of a member that has to be there, by the place of its name.
+    /// Returns the value of a required member, given the index of its name.
     ///
     /// # Errors
-    /// When it is not.
+    /// If it is absent.
     pub fn required<T>(&self, value: Option<T>, at: usize) -> Result<T, A::Error> {
         value.ok_or_else(|| A::Error::missing_field(self.names[at]))
     }
@@ -127,7 +127,7 @@ impl<'de, A: MapAccess<'de>> Members<A> {
 /// Reads an object.
 ///
 /// # Errors
-/// When the value is none, or as [`Object::of`].
+/// If the value is not an object, or as for [`Object::of`].
 pub fn object<'de, T: Object<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_struct("object", T::MEMBERS, Whole(PhantomData))
 }
@@ -150,7 +150,7 @@ impl<'de, T: Object<'de>> Visitor<'de> for Whole<T> {
     }
 }
 
-/// Finds a name among those of the members.
+/// Finds a name among the names of the members.
 struct Name {
     names: &'static [&'static str],
     is_closed: bool,
@@ -158,13 +158,13 @@ struct Name {
     expected: usize,
 }
 
-/// What a name is.
+/// The result of looking up a name.
 enum Named {
-    /// The one of this number.
+    /// The name with this index.
     Listed(usize),
-    /// Another one, of a member that is kept.
+    /// Another name, of a member that is kept.
     Kept(String),
-    /// Another one.
+    /// Another name.
     Ignored,
 }
 

@@ -1,7 +1,7 @@
-//! What the document says about an operation, as static data.
+//! Operations of the document, as static data.
 //!
-//! The generator writes one [`Operation`] for each operation of a document. Everything that the
-//! runtime does to a request or an answer, it looks up here.
+//! The generator writes one [`Operation`] for each operation of a document. Everything that the runtime does
+//! to a request or a response, it looks up here.
 
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Response, StatusCode};
@@ -26,8 +26,8 @@ pub struct Operation {
     pub tags: &'static [&'static str],
     /// `deprecated`
     pub deprecated: bool,
-    /// The alternatives of who may call it, each of all its schemes; none when it is public. One that is empty
-    /// is of callers without a credential.
+    /// The alternatives for authorization, each a list of schemes that are all required; no alternatives if it
+    /// is public. An empty list is for callers without a credential.
     pub security: &'static [&'static [Required]],
     /// The parameters, in the document's order.
     pub parameters: &'static [Parameter],
@@ -35,41 +35,41 @@ pub struct Operation {
     pub body: Option<Body>,
     /// The success.
     pub success: Listed,
-    /// The same with other statuses.
+    /// Further successes, which differ in status.
     pub further: &'static [Listed],
-    /// Every other answer, the narrower status first.
+    /// Every other response, narrower statuses first.
     pub errors: &'static [Listed],
 }
 
 /// A parameter of an operation.
 #[derive(Debug)]
 pub struct Parameter {
-    /// The name, as it travels.
+    /// The name on the wire.
     pub name: &'static str,
-    /// Where it travels.
+    /// Where it is sent.
     pub location: Location,
-    /// Whether it has to be there.
+    /// Whether it is required.
     pub required: bool,
     /// `description`
     pub description: Option<&'static str>,
-    /// What its value is.
+    /// The schema of its value.
     pub schema: Schema,
-    /// The text that stands for it where it is left out.
+    /// The text used if it is absent.
     pub default: Option<&'static str>,
 }
 
 /// The body of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Body {
-    /// `application/json`, for instance; `*/*` for any.
+    /// For example `application/json`; `*/*` for any.
     pub media_type: &'static str,
-    /// Whether it has to be there.
+    /// Whether it is required.
     pub required: bool,
-    /// What its value is; `None` for bytes, of which nothing is said.
+    /// The schema of its value; `None` for bytes, which have none.
     pub schema: Option<&'static Schema>,
 }
 
-/// Where a parameter travels.
+/// Where a parameter is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In a segment of the path.
@@ -80,48 +80,49 @@ pub enum Location {
     Header,
 }
 
-/// Which statuses an answer of the document has.
+/// Which statuses a response of the document has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// This one: 101, 200 to 399 or 400 to 599.
+    /// Exactly this one: 101, 200 to 399 or 400 to 599.
     Code(u16),
     /// `4XX` or `5XX`, by its first digit.
     Class(u16),
-    /// `default`: every error that nothing else says; of a success, which is then the only answer, all.
+    /// `default`: of an error, every status that no other response covers; of a success, which is then the
+    /// only response, all.
     Other,
 }
 
-/// An answer that the document lists for an operation.
+/// A response that the document lists for an operation.
 #[derive(Debug)]
 pub struct Listed {
-    /// Its status, or those of a few errors.
+    /// Its status, or, for errors, several.
     pub status: Status,
     /// `description`
     pub description: &'static str,
-    /// The headers that it may carry.
+    /// The headers that it may have.
     pub headers: &'static [AnswerHeader],
     /// The component that describes its body.
     pub component: Option<&'static str>,
-    /// The media type of its body, if that is JSON by another name than `application/json`.
+    /// The media type of its body, if that is JSON under a name other than `application/json`.
     pub json_type: Option<&'static str>,
 }
 
-/// A header of an answer.
+/// A header of a response.
 #[derive(Debug)]
 pub struct AnswerHeader {
     /// The name, as the document spells it.
     pub name: &'static str,
-    /// Whether every answer of this status carries it.
+    /// Whether every response of this status has it.
     pub required: bool,
     /// `description`
     pub description: Option<&'static str>,
 }
 
 impl Listed {
-    /// The status of a success; `None` where the handler says it.
+    /// Returns the status of a success; `None` if the handler sets it.
     pub(crate) fn status(&self) -> Option<StatusCode> {
         match self.status {
-            // The generator writes none that is none.
+            // The generator only writes valid ones.
             Status::Code(code) => StatusCode::from_u16(code).ok(),
             Status::Class(_) | Status::Other => None,
         }
@@ -137,7 +138,7 @@ impl Listed {
 }
 
 impl Operation {
-    /// The answer that the document lists for this status.
+    /// Returns the response that the document lists for this status.
     pub fn listed(&self, status: StatusCode) -> Option<&Listed> {
         if self.success.status == Status::Other {
             return Some(&self.success);
@@ -148,7 +149,7 @@ impl Operation {
             .find(|listed| listed.has(status))
     }
 
-    /// Calls the JSON of an answer as the document does.
+    /// Sets the media type of a JSON response to the document's name for it.
     pub(crate) fn name_type<B>(&self, response: &mut Response<B>) {
         let listed = self.listed(response.status());
         if let Some(name) = listed.and_then(|it| it.json_type)
@@ -158,12 +159,12 @@ impl Operation {
         }
     }
 
-    /// Whether any error has a body.
+    /// Returns whether any error has a body.
     pub(crate) fn describes_errors(&self) -> bool {
         self.errors.iter().any(|it| it.component.is_some())
     }
 
-    /// Whether its success makes a websocket of the connection.
+    /// Returns whether its success makes the connection a websocket.
     pub fn is_upgrade(&self) -> bool {
         self.success.status == Status::Code(101)
     }

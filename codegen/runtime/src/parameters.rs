@@ -1,15 +1,15 @@
-//! The parameters of a request: found, decoded and held against their schemas.
+//! The parameters of a request: found, decoded and checked against their schemas.
 //!
 //! 1. Path variables are the decoded segments of the path.
-//! 2. The query is `application/x-www-form-urlencoded`: pairs parted by `&`, percent-encoded UTF-8, `+`
-//!    for a space. A name that the operation does not have, nor its credentials, is `unknown`, one of its own that
-//!    comes twice is `repeated`; each counts once, however often it comes. Behind [a thousand](MAX_REFUSED) of those, nothing
-//!    is read: a query may have thirty thousand.
-//! 3. Of the headers, those that the operation names are read; each may come once.
+//! 2. The query is `application/x-www-form-urlencoded`: pairs separated by `&`, percent-encoded UTF-8, `+` for a space. A
+//!    name that belongs neither to the operation nor to its credentials is `unknown`, one of its own that occurs twice is
+//!    `repeated`; each counts once, however often it occurs. After [a thousand](MAX_REFUSED) of those, reading stops: a
+//!    query may have thirty thousand.
+//! 3. Of the headers, those that the operation names are read; each may occur once.
 //! 4. A value that is not UTF-8 violates `format`.
-//! 5. A list is written as many times as it has items (`style: form`, `explode: true`); one that has to be there and
-//!    is not, is empty, since nothing else could say so.
-//! 6. The schema says what a text stands for: `20` is a number where the schema asks for one.
+//! 5. A list is written once per item (`style: form`, `explode: true`); a required list that is absent is empty, since an
+//!    empty list cannot be written.
+//! 6. The schema determines what a text stands for: `20` is a number if the schema asks for one.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -25,7 +25,7 @@ use crate::rejection::{Cause, RequestError};
 use crate::schema::check_parameter;
 use crate::violation::{Path, Violation, Violations, constraint};
 
-/// As many pairs of a query that are refused are looked at.
+/// After this many refused pairs of a query, reading stops.
 const MAX_REFUSED: usize = 1_000;
 
 /// The texts of the parameters of one location, checked.
@@ -33,11 +33,11 @@ const MAX_REFUSED: usize = 1_000;
 pub struct Parameters<'a> {
     operation: &'static Operation,
     location: Location,
-    /// By the position of the parameter in the operation; empty when it has none of this location.
+    /// By the index of the parameter in the operation; empty if it has none in this location.
     texts: Vec<Texts<'a>>,
 }
 
-/// The texts of one parameter: a list has as many as it has items. Nearly all have one, which takes no memory of its own.
+/// The texts of one parameter: a list has one per item. Nearly all have a single one, which needs no allocation.
 #[derive(Clone, Debug, Default)]
 struct Texts<'a> {
     first: Option<Cow<'a, str>>,
@@ -65,7 +65,7 @@ impl<'a> Parameters<'a> {
     /// Reads the parameters of one location.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// All violations.
     pub(crate) fn read(
         operation: &'static Operation,
         location: Location,
@@ -75,7 +75,7 @@ impl<'a> Parameters<'a> {
             .parameters
             .iter()
             .any(|it| it.location == location);
-        // Of an operation that has none here, only a query can be wrong.
+        // If the operation has none here, only a query can be wrong.
         if !any && (location != Location::Query || head.uri.query().is_none()) {
             return Ok(Parameters {
                 operation,
@@ -115,16 +115,16 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// The value of a parameter that has to be there, or has a default.
+    /// Returns the value of a parameter that is required or has a default.
     ///
     /// # Errors
-    /// An internal error, when there is none or it does not fit the type: the generator made a type
-    /// that does not agree with the schema.
+    /// An internal error if there is none or it does not fit the type: the generator made a type that does not agree with
+    /// the schema.
     pub fn required<T: DeserializeOwned>(&self, name: &str) -> Result<T, RequestError> {
         self.optional(name)?.ok_or_else(RequestError::internal)
     }
 
-    /// The value of a parameter, if there is one or it has a default.
+    /// Returns the value of a parameter, if there is one or it has a default.
     ///
     /// # Errors
     /// As for [`required`](Parameters::required).
@@ -152,11 +152,11 @@ struct Found<'a> {
     operation: &'static Operation,
     location: Location,
     texts: Vec<Texts<'a>>,
-    /// The positions of those whose text is not UTF-8.
+    /// The indexes of those whose text is not UTF-8.
     unreadable: Vec<usize>,
-    /// The positions of those that come more than once.
+    /// The indexes of those that occur more than once.
     repeated: Vec<usize>,
-    /// The names that the operation does not have.
+    /// The names that the operation does not know.
     unknown: HashSet<Cow<'a, str>>,
     violations: Violations,
 }
@@ -250,7 +250,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Steps 5 and 6, and what is missing.
+    /// Steps 5 and 6, and missing parameters.
     fn check(&mut self) {
         for (at, parameter) in self.operation.parameters.iter().enumerate() {
             if parameter.location != self.location || self.unreadable.contains(&at) {
@@ -274,7 +274,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The value of a parameter that is there: a list of all its texts, or the one.
+/// Returns the value of a parameter that is present: a list of all its texts, or the only one.
 fn read<'a>(parameter: &Parameter, texts: &'a Texts<'_>) -> Value<'a> {
     match (parameter.schema.items(), &texts.first) {
         (Some(items), _) => Value::Array(texts.iter().map(|it| items.read_text(it)).collect()),
@@ -283,7 +283,7 @@ fn read<'a>(parameter: &Parameter, texts: &'a Texts<'_>) -> Value<'a> {
     }
 }
 
-/// Of a name that the operation does not have.
+/// The violation for a name that the operation does not know.
 fn unknown(name: &str) -> Violation {
     let message = "is not a parameter of this operation";
     match Path::of(name) {
@@ -297,7 +297,7 @@ fn unknown(name: &str) -> Violation {
     }
 }
 
-/// A name as text, whatever it is.
+/// A name as text, even if it is not UTF-8.
 fn readable(name: Cow<'_, [u8]>) -> Cow<'_, str> {
     match name {
         Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),

@@ -1,11 +1,10 @@
-//! How a request ends that is not answered by a success.
+//! Errors: how a request ends without a success.
 //!
-//! - [`RequestError`]: what the runtime itself finds wrong with a request. It knows the violations, but not the
-//!   document's words for it.
-//! - [`Rejection`]: one of those, or an error of the service's own, so that `?` works in a handler for
-//!   both.
-//! - [`ErrorAnswer`]: a complete error answer: status, headers and the body that the document describes. A
-//!   hook of the generated trait makes one of each rejection, and nothing else does.
+//! - [`RequestError`]: what the runtime itself finds wrong with a request. It has the violations, but not in
+//!   the document's form.
+//! - [`Rejection`]: one of those, or an error of the service's own, so that `?` works for both in a handler.
+//! - [`ErrorAnswer`]: a complete error response: status, headers and the body that the document describes. A
+//!   hook of the generated trait makes one from each rejection, and nothing else does.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -16,10 +15,10 @@ use serde::Serialize;
 
 use crate::violation::{Violation, Violations, constraint};
 
-/// Why the runtime does not hand a request to the handler, or could not finish it.
+/// Why the runtime does not pass a request to the handler, or could not finish it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError {
-    /// What was judged.
+    /// What was checked.
     pub cause: Cause,
     /// What is wrong, for the caller; empty for [`Cause::Internal`].
     pub violations: Violations,
@@ -28,13 +27,13 @@ pub struct RequestError {
 /// What a [`RequestError`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A path parameter is out of its schema (400).
+    /// A path parameter does not match its schema (400).
     Path,
-    /// A query parameter is missing, unknown, repeated or out of its schema (400).
+    /// A query parameter is missing, unknown, repeated or does not match its schema (400).
     Query,
-    /// A header is missing, repeated or out of its schema (400).
+    /// A header is missing, repeated or does not match its schema (400).
     Header,
-    /// The body is not written as it should be, or out of its schema (400).
+    /// The body has a syntax error, or does not match its schema (400).
     Body,
     /// The path does not have the method (405).
     Method,
@@ -44,12 +43,12 @@ pub enum Cause {
     TooLarge,
     /// The body is of another media type (415).
     MediaType,
-    /// A mistake of the service, which the log tells about (500).
+    /// A bug in the service, which the log reports (500).
     Internal,
 }
 
 impl Cause {
-    /// The status of the answer.
+    /// Returns the status of the response.
     pub fn status(self) -> StatusCode {
         match self {
             Cause::Path | Cause::Query | Cause::Header | Cause::Body => StatusCode::BAD_REQUEST,
@@ -63,7 +62,7 @@ impl Cause {
 }
 
 impl RequestError {
-    /// `Ok` when nothing is wrong.
+    /// Returns `Ok` if nothing is wrong.
     pub(crate) fn unless_empty(cause: Cause, violations: Violations) -> Result<(), RequestError> {
         if violations.is_empty() {
             Ok(())
@@ -95,7 +94,7 @@ impl RequestError {
         )
     }
 
-    /// The body is not of a media type that is read; `message` says of which it must be.
+    /// The body is not of a supported media type; `message` says which it must be.
     pub fn media_type(message: impl Into<Cow<'static, str>>) -> RequestError {
         RequestError::of_body(Cause::MediaType, constraint::CONTENT_TYPE, message)
     }
@@ -117,21 +116,21 @@ impl RequestError {
     }
 }
 
-/// A complete error answer.
+/// A complete error response.
 #[derive(Clone, Debug)]
 pub struct ErrorAnswer<E> {
     /// The status, 400 to 599.
     pub status: StatusCode,
-    /// The headers besides those that every answer has.
+    /// The headers besides those that every response has.
     pub headers: HeaderMap,
-    /// Notes for the hook that is told of the answer, which finds them among its extensions.
+    /// Notes for the hook that gets the response, which finds them among its extensions.
     pub notes: Extensions,
     /// The body that the document describes.
     pub body: E,
 }
 
 impl<E> ErrorAnswer<E> {
-    /// An error answer without headers of its own.
+    /// Creates an error response without headers of its own.
     pub fn new(status: StatusCode, body: E) -> ErrorAnswer<E> {
         ErrorAnswer {
             status,
@@ -144,7 +143,7 @@ impl<E> ErrorAnswer<E> {
     /// Adds a header.
     ///
     /// # Panics
-    /// When the text cannot be the value of a header: a mistake of the caller.
+    /// If the text is not a valid header value: a mistake of the calling code.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: impl Display) -> ErrorAnswer<E> {
         self.headers.insert(name, header_value(value));
@@ -152,21 +151,21 @@ impl<E> ErrorAnswer<E> {
     }
 }
 
-/// A value of a header.
+/// Returns a header value.
 ///
 /// # Panics
-/// When the text has control characters. What a handler sends is its own or has been checked, so this
-/// is a mistake of the handler; the glue answers it, like every panic, as an internal error.
+/// If the text has control characters. What a handler sends is its own or has been checked, so this is a bug in
+/// the handler; the glue turns it, like every panic, into an internal error.
 pub fn header_value(value: impl Display) -> HeaderValue {
     // Without the value, which may be a secret: a panic is logged.
     HeaderValue::try_from(value.to_string())
         .unwrap_or_else(|_| panic!("the text of a header has control characters"))
 }
 
-/// The text of a header, of a value that is a scalar in JSON.
+/// Returns the text of a header, for a value that is a scalar in JSON.
 ///
 /// # Panics
-/// As for [`header_value`]; also for what is no scalar, which the generator does not write.
+/// As for [`header_value`]; also for a value that is not a scalar, which the generator does not write.
 pub fn header_of(value: &impl Serialize) -> HeaderValue {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(text)) => header_value(text),
@@ -175,15 +174,15 @@ pub fn header_of(value: &impl Serialize) -> HeaderValue {
     }
 }
 
-/// Why a handler does not answer a success. `E` is the service's own error.
+/// Why a handler does not return a success. `E` is the service's own error.
 ///
-/// For `?` on that error, the service says `impl From<E> for Rejection<E>`: that cannot be said here,
-/// since `E` might be [`RequestError`].
+/// To use `?` on that error, the service writes `impl From<E> for Rejection<E>`: a generic one here is not
+/// possible, since `E` might be [`RequestError`].
 #[derive(Debug)]
 pub enum Rejection<E> {
-    /// The request does not pass the document.
+    /// The request does not conform to the document.
     Request(RequestError),
-    /// The service says no.
+    /// The service refuses or fails.
     Error(E),
 }
 

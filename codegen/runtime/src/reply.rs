@@ -1,4 +1,4 @@
-//! What the glue hands to dropshot: an answer that the document lists.
+//! What the glue hands to dropshot: a response that the document lists.
 
 use bytes::Bytes;
 use dropshot::{ApiEndpointResponse, Body, HttpCodedResponse, HttpError, HttpResponse};
@@ -21,50 +21,50 @@ pub trait Success: Sized + Send + Sync + 'static {
     /// `HttpResponseOk<FreeformBody>` for bytes.
     type Shape: HttpCodedResponse;
 
-    /// The answer.
+    /// Turns it into the response.
     ///
     /// # Errors
-    /// When the body cannot be written, which is a mistake of its type.
+    /// If the body cannot be serialized, which is a bug in its type.
     fn into_answer(self) -> Result<Answer, serde_json::Error>;
 
-    /// The schemas of the headers, in the order of the operation.
+    /// Returns the schemas of the headers, in the order of the operation.
     fn header_schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
 }
 
 /// A success, ready to be sent.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status, where the document has more than one.
+    /// The status, if the document has more than one.
     status: Option<StatusCode>,
     headers: HeaderMap,
     body: RawBody,
 }
 
 impl Answer {
-    /// Without a body.
+    /// A response without a body.
     pub fn empty(headers: HeaderMap) -> Answer {
         Answer::bytes(headers, RawBody::default())
     }
 
-    /// With a body in JSON.
+    /// A response with a body in JSON.
     ///
     /// # Errors
-    /// When the value cannot be written, which is a mistake of its type.
+    /// If the value cannot be serialized, which is a bug in its type.
     pub fn json(headers: HeaderMap, value: &impl Serialize) -> Result<Answer, serde_json::Error> {
         let body = json_body(value)?;
         Ok(Answer::bytes(headers, body).of_type("application/json"))
     }
 
-    /// With a body that is the text of a string.
+    /// A response whose body is the text of a string.
     ///
     /// # Errors
-    /// When the value is no string, which is a mistake of its type.
+    /// If the value is not a string, which is a bug in its type.
     pub fn text(headers: HeaderMap, value: &impl Serialize) -> Result<Answer, serde_json::Error> {
         let text: String = serde_json::from_value(serde_json::to_value(value)?)?;
         Ok(Answer::bytes(headers, text).of_type("text/plain; charset=utf-8"))
     }
 
-    /// With a body of bytes, whose media type is among the headers.
+    /// A response with a body of bytes, whose media type is among the headers.
     pub fn bytes(headers: HeaderMap, body: impl Into<RawBody>) -> Answer {
         Answer {
             status: None,
@@ -73,13 +73,13 @@ impl Answer {
         }
     }
 
-    /// That the connection becomes a websocket.
+    /// A response that makes the connection a websocket.
     pub fn switching(mut headers: HeaderMap, switching: Switching) -> Answer {
         headers.extend(switching.0);
         Answer::empty(headers)
     }
 
-    /// The same with this status, where the document leaves it to the handler.
+    /// Sets the status, if the document leaves it to the handler.
     #[must_use]
     pub fn with_status(self, status: StatusCode) -> Answer {
         Answer {
@@ -88,7 +88,7 @@ impl Answer {
         }
     }
 
-    /// The same with one of the statuses that the document lists.
+    /// Sets one of the statuses that the document lists.
     #[must_use]
     pub fn with_code(self, code: u16) -> Answer {
         Answer {
@@ -103,10 +103,10 @@ impl Answer {
         self
     }
 
-    /// The response, and what is streamed in place of its bytes.
+    /// Returns the response, and the stream that replaces its bytes, if there is one.
     pub(crate) fn into_response(self, operation: &Operation) -> (Response<Bytes>, Option<Body>) {
         let status = self.status.or(operation.success.status());
-        // A handler says one wherever the document does not.
+        // A handler sets one whenever the document does not.
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let (bytes, stream) = match self.body {
             RawBody::Whole(bytes) => (bytes, None),
@@ -119,18 +119,18 @@ impl Answer {
     }
 }
 
-/// The bytes of an answer, there or still to come.
+/// The bytes of a response, complete or a stream.
 #[derive(Debug)]
 pub enum RawBody {
     /// All of them.
     Whole(Bytes),
-    /// As they come. The hook that hands answers over is shown none of them.
+    /// As they arrive. The hook through which responses pass does not see them.
     Stream(Body),
 }
 
 impl RawBody {
-    /// These bytes, as they come. What goes wrong breaks the connection off, so that no client takes a part
-    /// for the whole.
+    /// Creates a stream of these bytes. An error aborts the connection, so that no client mistakes a part for the
+    /// whole.
     pub fn stream<E>(bytes: impl Stream<Item = Result<Bytes, E>> + Send + Sync + 'static) -> RawBody
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
@@ -163,8 +163,8 @@ macro_rules! whole {
 }
 whole!(Bytes, Vec<u8>, String, &'static [u8], &'static str);
 
-/// An answer for dropshot, success or error. What it says of the operation's success is told by its
-/// [`Description`](crate::Description).
+/// A response for dropshot, success or error. The operation's [`Description`](crate::Description) describes its
+/// success.
 #[derive(Debug)]
 pub struct Reply(pub(crate) Response<Body>);
 
@@ -182,19 +182,19 @@ impl HttpResponse for Reply {
     }
 }
 
-/// A body in JSON.
+/// Serializes a body in JSON.
 ///
 /// # Errors
-/// When the value cannot be written, which is a mistake of its type.
+/// If the value cannot be serialized, which is a bug in its type.
 pub fn json_body<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
-    // Room for an object of the usual size. serde_json would begin with 128 bytes, and double them again and again.
+    // Room for an object of the usual size. serde_json would start with 128 bytes, and double them again and again.
     let mut body = Vec::with_capacity(1024);
     serde_json::to_writer(&mut body, value)?;
     Ok(body)
 }
 
 impl<E: Serialize> ErrorAnswer<E> {
-    /// The answer. One that cannot be written is answered without a body, and so is `()`: no document has
+    /// Turns it into the response. A body that cannot be serialized is left out, and so is `()`: no document has
     /// errors that are null.
     pub fn into_response(self) -> Response<Bytes> {
         let mut response = match json_body(&self.body) {
@@ -207,8 +207,8 @@ impl<E: Serialize> ErrorAnswer<E> {
     }
 }
 
-/// The same answer to HEAD: all but the body, whose length is told (RFC 9110, section 9.3.2). hyper leaves a body out
-/// over HTTP/1 and sends it over HTTP/2.
+/// Turns a response into that for HEAD: without the body, but with its length (RFC 9110, section 9.3.2). hyper omits
+/// a body over HTTP/1 but sends it over HTTP/2.
 pub fn without_body(response: Response<Body>) -> Response<Body> {
     let (mut head, body) = response.into_parts();
     if let Some(length @ 1..) = body.size_hint().exact() {

@@ -1,19 +1,19 @@
-//! From a request that has only been received to one that has been checked.
+//! Checks a request that has only been received.
 //!
-//! dropshot runs extractors before handlers, so that its own would answer 400 to a caller who has not
-//! even proven who it is. Ours, [`Captured`], looks at nothing, and hands over an [`Unchecked`] request. A
-//! handler cannot reach a value of it before [`Unchecked::check`] has been through all of these, where the
-//! first that fails answers:
+//! dropshot runs extractors before handlers, so its own would respond with 400 to a caller who has not yet been
+//! authenticated. The extractor here, [`Captured`], looks at nothing, and yields an [`Unchecked`] request. A handler
+//! cannot reach any of its values before [`Unchecked::check`] has gone through all of these steps, the first of which
+//! to fail determines the response:
 //!
-//! 1. a declared length beyond the limit (413);
-//! 2. another media type than the document says, or a content coding (415);
-//! 3. the body is read: too slow (408), too long after all (413);
-//! 4. the path, the query, the headers, the body (400): the first of these groups that has violations
-//!    answers, with all violations of that group.
+//! 1. the declared length is beyond the limit (413);
+//! 2. the media type is not the document's, or there is a content coding (415);
+//! 3. the body is read: too slowly (408), or too long after all (413);
+//! 4. the path, the query, the headers, the body (400): the first of these groups with violations is reported, with all
+//!    violations of that group.
 //!
-//! Steps 1 to 3 and the body are left out for an operation that has no body. Bytes and multipart bodies are
-//! not read here, but by the handler, which has checked the rest by then: of these steps, they take the second
-//! alone ([`crate::content`]). So does a websocket, whose headers are looked at in place of a body.
+//! For an operation without a body, steps 1 to 3 and the check of the body are skipped. Bytes and multipart bodies are
+//! read not here but by the handler, after the rest has been checked: of steps 1 to 3, only the second applies to them
+//! ([`crate::content`]). The same goes for a websocket, whose headers are checked in place of a body.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -36,14 +36,14 @@ use crate::parameters::Parameters;
 use crate::rejection::RequestError;
 use crate::websocket::Websocket;
 
-/// The request of one operation, once it has been checked. The generator implements it.
+/// The request of one operation, once it has been checked. Generated code implements it.
 pub trait Request: Sized + Send + Sync + 'static {
     /// The headers that the operation reads; `()` for none.
     type Headers: Send;
     /// The body; `()` for none.
     type Body: FromBody;
 
-    /// The operation that it is a request for.
+    /// Returns its operation.
     fn operation() -> &'static Operation;
 
     /// Takes the headers from the parameters of that location.
@@ -63,22 +63,22 @@ pub trait Request: Sized + Send + Sync + 'static {
         body: Self::Body,
     ) -> Result<Self, RequestError>;
 
-    /// The schemas of the parameters, in the order of the operation.
+    /// Returns the schemas of the parameters, in the order of the operation.
     fn parameter_schemas(generator: &mut SchemaGenerator) -> Vec<schemars::schema::Schema>;
 }
 
-/// An extractor that keeps a request as it came. It is the same for all operations, so that what serves them is
-/// compiled once.
+/// An extractor that keeps a request as it was received. It is the same for all operations, so the code that serves
+/// them is compiled once.
 pub struct Captured {
-    // In a box, since it is handed on from future to future.
+    // Boxed, since it moves from future to future.
     head: Box<Parts>,
     body: RequestBody,
-    // In a box, since hardly any request has one.
+    // Boxed, since hardly any request has one.
     websocket: Option<Box<Websocket>>,
 }
 
 impl Captured {
-    /// The request, for the handler.
+    /// Returns the request, for the handler.
     pub fn unchecked<R: Request>(self) -> Unchecked<R> {
         Unchecked {
             captured: self,
@@ -86,7 +86,7 @@ impl Captured {
         }
     }
 
-    /// The same, of an operation that makes a websocket of the connection.
+    /// Prepares the request of an operation that makes the connection a websocket.
     pub async fn upgrading<C: ServerContext>(self, context: &RequestContext<C>) -> Captured {
         let websocket = Websocket::of(context, &self.head).await;
         Captured {
@@ -111,7 +111,7 @@ impl ExclusiveExtractor for Captured {
         })
     }
 
-    /// Nothing: what an operation takes is told by its [`Description`](crate::Description).
+    /// Nothing: [`Description`](crate::Description) describes what an operation takes.
     fn metadata(_: ApiEndpointBodyContentType) -> ExtractorMetadata {
         ExtractorMetadata {
             extension_mode: ExtensionMode::None,
@@ -120,32 +120,32 @@ impl ExclusiveExtractor for Captured {
     }
 }
 
-/// A request of which nothing has been looked at.
+/// A request of which nothing has been checked.
 pub struct Unchecked<R> {
     captured: Captured,
     request: PhantomData<fn() -> R>,
 }
 
 impl<R> fmt::Debug for Unchecked<R> {
-    /// Shows nothing of the request, which may hold secrets.
+    /// Shows nothing of the request, which may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Unchecked")
     }
 }
 
 impl<R: Request> Unchecked<R> {
-    /// The headers that the operation reads, ahead of everything else: for an operation that needs one
-    /// of them to know whether the caller may learn anything about the rest.
+    /// Returns the headers that the operation reads, ahead of everything else: for an operation that needs one of them
+    /// to decide whether the caller may learn anything about the rest.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// All violations of the headers.
     pub fn headers(&self) -> Result<R::Headers, RequestError> {
         let head = &self.captured.head;
         R::headers(&Parameters::read(R::operation(), Location::Header, head)?)
     }
 
-    /// The most bytes of memory that its body takes while it is read: nothing where the operation has none, where the
-    /// handler reads it, or where the body is there, and empty.
+    /// Returns the most bytes of memory that its body takes while it is read: zero if the operation has none, if the
+    /// handler reads it, or if the body has arrived and is empty.
     pub fn expected_bytes(&self) -> usize {
         match R::operation().body {
             Some(_) if R::Body::UNREAD => 0,
@@ -154,7 +154,7 @@ impl<R: Request> Unchecked<R> {
         }
     }
 
-    /// The request, when it passes everything that the document says.
+    /// Returns the request, if it conforms to the document.
     ///
     /// # Errors
     /// What is wrong with it, in the order of this module's steps.
@@ -164,11 +164,11 @@ impl<R: Request> Unchecked<R> {
         Ok(request)
     }
 
-    /// The same, and what `note` makes of the request and of its body as it came. The body is read once for all of
-    /// this.
+    /// Does the same, and also returns what `note` makes of the request and of its body as it was received. The body is
+    /// read only once.
     ///
     /// # Errors
-    /// As of [`check`](Unchecked::check).
+    /// As for [`check`](Unchecked::check).
     pub async fn check_noting<T>(
         self,
         note: impl FnOnce(&R, &json::Value<'_>) -> T,
@@ -178,8 +178,8 @@ impl<R: Request> Unchecked<R> {
     }
 }
 
-/// Step 4. It waits for nothing, since a function that waits is many times as much to compile, and this is compiled for
-/// each operation.
+/// Step 4. It is not async, since async functions take many times as long to compile, and this is compiled for each
+/// operation.
 fn typed<R: Request, T>(
     arrived: Arrived,
     note: impl FnOnce(&R, &json::Value<'_>) -> T,
@@ -201,14 +201,14 @@ fn typed<R: Request, T>(
     Ok((request, noted))
 }
 
-/// A request whose body is there, or is not read here.
+/// A request whose body has arrived, or is not read here.
 struct Arrived {
     head: Box<Parts>,
     received: Option<(&'static Body, Bytes)>,
     unread: Unread,
 }
 
-/// Steps 1 to 3, which are the same for requests of any type.
+/// Steps 1 to 3, which are the same for requests of all types.
 async fn arrived(
     operation: &'static Operation,
     is_unread: bool,
@@ -246,7 +246,7 @@ async fn arrived(
     })
 }
 
-/// Forgets the headers that nothing asks for any more, before the body is waited for.
+/// Drops the headers that are no longer needed, before waiting for the body.
 fn keep_parameters_only(operation: &Operation, headers: &mut HeaderMap) {
     let parameters = operation.parameters.iter();
     let names = parameters.filter(|it| it.location == Location::Header);

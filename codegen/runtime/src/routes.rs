@@ -1,25 +1,26 @@
-//! Requests that are not written as a route is.
+//! Refuses requests that are not written exactly like a route.
 //!
-//! dropshot's router reads generously: it drops empty segments, decodes percent-encoding before it compares, and
-//! takes a method in any case. An operation would have many addresses, and a rule that somebody wrote for the
-//! published one, in a proxy say, would miss the others. So:
+//! dropshot's router is lenient: it drops empty segments, decodes percent-encoding before it compares, and accepts a
+//! method in any case. An operation would have many addresses, and a rule written for the published one, in a proxy
+//! say, would miss the others. So:
 //!
-//! 1. A path is taken only as the route has it: its literal parts byte by byte, and for a variable one segment that
-//!    is not empty, percent-encoded or not. Any other is answered as one that no route has, by the endpoint that it
-//!    leads to ([`check_path`]).
-//! 2. A method that is none of [`METHODS`], to the letter (RFC 9110, section 9.1), is answered before the router sees
-//!    it, which takes `get` for GET ([`Methods`]). Of a path that is written as a route the answer is 405, with one
-//!    `Allow`: the router's own would also name the methods that are registered only to be refused
+//! 1. A path is accepted only as the route has it: its literal parts byte by byte, and for a variable one segment
+//!    that is not empty, percent-encoded or not. For any other, the endpoint that it leads to responds as if no route
+//!    matched ([`check_path`]).
+//! 2. A method that is not one of [`METHODS`], to the letter (RFC 9110, section 9.1), is refused before it reaches
+//!    the router, which takes `get` for GET ([`Methods`]). For a path that is written like a route, the response is
+//!    405, with one `Allow`: the router's own would also name the methods that are registered only to be refused
 //!    ([`register_absent_methods`](crate::register_absent_methods)).
-//! 3. A head that is refused for what it is ([`crate::head`]) is so before step 2, on every path.
-//! 4. A path that is written as no route, but close to a published one, is told that one with its 404
+//! 3. A bad head ([`crate::head`]) is refused before step 2, on every path.
+//! 4. For a path that is written like no route, but close to a published one, the 404 names that one
 //!    ([`crate::hint`]).
-//! 5. What remains is the router's: 400 where a path cannot be decoded.
-//! 6. dropshot logs these refusals itself, with the internal message of the error and with no header. So that the log
-//!    can name the client whom a proxy stands for, the message is what proxies have said of it ([`forwarded`]).
+//! 5. The rest is left to the router: 400 if a path cannot be decoded.
+//! 6. dropshot logs these refusals itself, with the internal message of the error and without any header. So that the
+//!    log can name the client for whom a proxy forwards, the message is what proxies reported about it
+//!    ([`forwarded`]).
 //!
-//! For steps 2 to 4, dropshot has one place in front of its router: it asks which version of an API a request is for.
-//! All requests are for the same one; the question is what is needed.
+//! For steps 2 to 4, dropshot has one hook in front of its router: it asks which version of an API a request is for.
+//! All requests are for the same one; only the call is needed.
 
 use dropshot::{
     Body, ClientErrorStatusCode, DynamicVersionPolicy, HttpError, VersionPolicy, semver::Version,
@@ -38,7 +39,7 @@ pub const METHODS: [&str; 9] = [
     "GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY",
 ];
 
-/// Which methods each path has, for the answer to a method that it does not have.
+/// The methods of each path, for the response to a method that a path does not have.
 #[derive(Debug, Default)]
 pub struct Methods(Vec<Route>);
 
@@ -46,7 +47,7 @@ pub struct Methods(Vec<Route>);
 struct Route {
     path: &'static str,
     allow: HeaderValue,
-    /// Whether a document has it.
+    /// Whether it is in a document.
     published: bool,
 }
 
@@ -64,7 +65,8 @@ impl Methods {
         }
     }
 
-    /// Adds a path that no document has, and its methods, as `allow` lists them. What is said of it first counts.
+    /// Adds a path that is not in any document, and its methods, as listed in `allow`. The first entry for a path
+    /// counts.
     pub fn add(&mut self, path: &'static str, allow: &str) {
         self.0.push(Route {
             path,
@@ -73,7 +75,7 @@ impl Methods {
         });
     }
 
-    /// The paths that no document has, each with its methods.
+    /// Returns the paths that are not in any document, each with its methods.
     pub fn unpublished(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let routes = self.0.iter().filter(|route| !route.published);
         routes.map(|route| (route.path, route.allow.to_str().unwrap_or_default()))
@@ -121,7 +123,7 @@ impl Methods {
             Some(route) => Err(method_not_allowed(route.allow.clone())),
             None => match self.meant(path) {
                 Some(meant) => Err(no_route_but(meant)),
-                // The router says why it cannot be read.
+                // The router's response says why it cannot be read.
                 None if is_method && !is_readable(path) => Ok(()),
                 None => Err(no_route()),
             },
@@ -129,42 +131,42 @@ impl Methods {
     }
 }
 
-/// What proxies write about whom they stand for.
+/// Where proxies report the client for whom they forward.
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// How the internal message of an error of step 6 begins.
+/// The start of the internal message of an error of step 6.
 const FORWARDED: &str = "forwarded for: ";
 
-/// As much of the header is kept, from its end, which the nearest proxy has written.
+/// How much of the header is kept, counted from its end, which the nearest proxy has written.
 const LONGEST: usize = 512;
 
 /// Step 6: all lines of `X-Forwarded-For` as one list.
 fn said_by_proxies<B>(request: &http::Request<B>) -> String {
     let lines = request.headers().get_all(X_FORWARDED_FOR).iter();
-    // What is not ASCII is no address, and ends the list there (`to_str` refuses it).
+    // Anything that is not ASCII is not an address, and ends the list there (`to_str` refuses it).
     let lines: Vec<_> = lines.map(|line| line.to_str().unwrap_or("?")).collect();
     let list = lines.join(",");
-    // ASCII all through.
+    // It is all ASCII.
     let from = list.len().saturating_sub(LONGEST);
     format!("{FORWARDED}{}", &list[from..])
 }
 
-/// What the internal message of an error says that proxies have said of the client: `X-Forwarded-For` as one list.
-/// `None` for an error that is not from in front of the router.
+/// Returns what proxies reported about the client, from the internal message of an error: `X-Forwarded-For` as one
+/// list. `None` for an error that did not occur before the router.
 pub fn forwarded(internal_message: &str) -> Option<&str> {
     internal_message.strip_prefix(FORWARDED)
 }
 
-/// Whether the router can read a path: each of its segments is a name, and text once it is decoded.
+/// Whether the router can read a path: no segment is `.` or `..`, and it decodes to valid text.
 fn is_readable(path: &str) -> bool {
     let is_text = percent_decode_str(path).decode_utf8().is_ok();
     is_text && !path.split('/').any(|it| matches!(it, "." | ".."))
 }
 
-/// Step 1: refuses a path that has led to `route` and is not written like it.
+/// Step 1: refuses a path that led to `route` and is not written like it.
 ///
 /// # Errors
-/// The answer to a path that no route has.
+/// The response for a path that no route matches.
 pub fn check_path(route: &str, path: &str) -> Result<(), HttpError> {
     match is_written_as(route, path) {
         true => Ok(()),
@@ -172,13 +174,13 @@ pub fn check_path(route: &str, path: &str) -> Result<(), HttpError> {
     }
 }
 
-/// dropshot's 405 with this `Allow`.
+/// Returns dropshot's 405 with this `Allow`.
 pub fn method_not_allowed(allow: HeaderValue) -> HttpError {
     let status = ClientErrorStatusCode::METHOD_NOT_ALLOWED;
     let mut error = HttpError::for_client_error_with_status(None, status);
     let headers = error.headers_mut();
     headers.insert(ALLOW, allow);
-    // A cache might otherwise keep it (RFC 9110, section 15.1), also for a path whose answers nobody may store.
+    // A cache might otherwise keep it (RFC 9110, section 15.1), even for a path whose responses must not be stored.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     error
 }
@@ -203,7 +205,7 @@ fn is_written_as(mut route: &str, mut path: &str) -> bool {
             return false;
         }
         path = &value[end..];
-        // A variable is a whole segment: dropshot takes no route where it is not closed.
+        // A variable is a whole segment: dropshot accepts no route in which one is not closed.
         route = rest.split_once('}').map_or("", |(_, rest)| rest);
     }
     route == path
@@ -248,7 +250,7 @@ mod tests {
         }
     }
 
-    /// The status and `Allow` of what is answered before the router, if anything is.
+    /// The status and `Allow` of the response sent before the router, if there is one.
     fn refused(method: &str, path: &str) -> Option<(StatusCode, Option<HeaderValue>)> {
         let mut methods = Methods::default();
         methods.add("/a/{id}", "GET, POST");

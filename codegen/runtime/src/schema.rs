@@ -1,8 +1,7 @@
 //! The schemas of a document, as static data.
 //!
-//! The generator writes every component of a document as a `static` [`Schema`], so that a limit that
-//! changes in the document changes what is accepted with nothing else to edit. [`check`] holds a value
-//! against one.
+//! The generator writes every component of a document as a `static` [`Schema`], so changing a limit in the
+//! document changes what is accepted, with nothing else to edit. [`check`] checks a value against one.
 
 mod check;
 mod limits;
@@ -26,9 +25,9 @@ pub use regex::Regex;
 /// A schema of the document.
 #[derive(Debug)]
 pub struct Schema {
-    /// What it admits, null left aside.
+    /// What it admits, apart from null.
     pub kind: Kind,
-    /// Whether it admits null besides.
+    /// Whether it also admits null.
     pub nullable: bool,
 }
 
@@ -47,13 +46,13 @@ pub enum Kind {
     Array(Array),
     /// An object.
     Object(Object),
-    /// An object, and what its members are that are no properties.
+    /// An object, with the schema of the members that are not properties.
     Open(Object, &'static Schema),
-    /// An object whose members have any name, and are this.
+    /// An object whose members have any name, and this schema.
     Map(&'static Schema),
     /// One of several objects.
     OneOf(OneOf),
-    /// One of several schemas, told apart by a look at the value.
+    /// One of several schemas, told apart by looking at the value.
     Union(&'static [Alternative]),
     /// Null, and nothing else.
     Null,
@@ -61,9 +60,9 @@ pub enum Kind {
     Any,
     /// No value.
     Never,
-    /// What another schema admits, within limits of its own.
+    /// Whatever another schema admits, within further limits.
     Limited(&'static Schema, &'static [Limit]),
-    /// What another schema admits, including its null.
+    /// Whatever another schema admits, including its null.
     Ref(&'static Schema),
 }
 
@@ -85,7 +84,7 @@ pub struct Bound {
     pub exclusive: bool,
 }
 
-/// What is said about text.
+/// The constraints on text.
 #[derive(Debug)]
 pub struct Text {
     /// `minLength`, in code points.
@@ -96,7 +95,7 @@ pub struct Text {
     pub pattern: Option<Pattern>,
     /// `format`
     pub format: Option<Format>,
-    /// `enum`; empty when any text will do.
+    /// `enum`; empty if any text is allowed.
     pub enumeration: &'static [&'static str],
 }
 
@@ -122,7 +121,7 @@ pub enum Format {
 pub enum Limit {
     /// `multipleOf`: a decimal literal.
     MultipleOf(&'static str),
-    /// `enum` of what is no text: literals.
+    /// `enum` of anything but text: literals.
     Values(&'static [&'static str]),
     /// `minProperties`
     MinProperties(usize),
@@ -130,10 +129,10 @@ pub enum Limit {
     MaxProperties(usize),
 }
 
-/// What is said about a list.
+/// The constraints on a list.
 #[derive(Debug)]
 pub struct Array {
-    /// What each item is.
+    /// The schema of each item.
     pub items: &'static Schema,
     /// `minItems`
     pub min_items: usize,
@@ -143,12 +142,12 @@ pub struct Array {
     pub unique_items: bool,
 }
 
-/// What is said about an object.
+/// The constraints on an object.
 #[derive(Debug)]
 pub struct Object {
     /// The properties, in the document's order.
     pub properties: &'static [Property],
-    /// Whether members that are no properties are tolerated.
+    /// Whether members that are not properties are allowed.
     pub additional: bool,
 }
 
@@ -157,9 +156,9 @@ pub struct Object {
 pub struct Property {
     /// Its name.
     pub name: &'static str,
-    /// Whether it has to be there.
+    /// Whether it is required.
     pub required: bool,
-    /// What it is.
+    /// Its schema.
     pub schema: Schema,
 }
 
@@ -168,20 +167,20 @@ pub struct Property {
 pub struct OneOf {
     /// The property.
     pub discriminator: &'static str,
-    /// Its values, and what each leads to.
+    /// Its values, and the schema that each selects.
     pub variants: &'static [(&'static str, &'static Schema)],
 }
 
 /// One of several schemas.
 #[derive(Debug)]
 pub struct Alternative {
-    /// What tells it from the others.
+    /// What distinguishes it from the others.
     pub sign: Sign,
-    /// What it is.
+    /// Its schema.
     pub schema: &'static Schema,
 }
 
-/// What tells an alternative from others.
+/// What distinguishes an alternative from others.
 #[derive(Debug)]
 pub enum Sign {
     /// One of these texts.
@@ -198,21 +197,21 @@ pub enum Sign {
     Object,
     /// An object that has this member.
     Member(&'static str),
-    /// Nothing but that the value passes the alternative.
+    /// Nothing but the fact that the value passes the alternative.
     Fits {
-        /// Whether it may pass no other.
+        /// Whether it may pass no other alternative.
         alone: bool,
     },
 }
 
-/// A regular expression of ECMA-262, not anchored, compiled when it is first used.
+/// An ECMA-262 regular expression, not anchored, compiled on first use.
 pub struct Pattern {
     source: &'static str,
     compiled: OnceLock<Option<Regex>>,
 }
 
 impl Pattern {
-    /// A pattern of this source.
+    /// Creates a pattern with this source.
     pub const fn new(source: &'static str) -> Pattern {
         Pattern {
             source,
@@ -220,10 +219,10 @@ impl Pattern {
         }
     }
 
-    /// Whether the text has a match somewhere.
+    /// Returns whether it matches anywhere in the text.
     fn matches(&self, text: &str) -> bool {
         let compiled = self.compiled.get_or_init(|| Regex::new(self.source).ok());
-        // The generator refuses a pattern that does not compile, so that there is always one.
+        // The generator refuses a pattern that does not compile, so there is always one.
         compiled
             .as_ref()
             .is_some_and(|regex| regex.find(text).is_some())
@@ -237,7 +236,7 @@ impl fmt::Debug for Pattern {
 }
 
 impl Schema {
-    /// What the items of a list are.
+    /// Returns the schema of the items of a list.
     pub(crate) fn items(&self) -> Option<&'static Schema> {
         match &self.kind {
             Kind::Ref(schema) | Kind::Limited(schema, _) => schema.items(),
@@ -246,7 +245,8 @@ impl Schema {
         }
     }
 
-    /// Whether a text in a form is its value, and not JSON: it is no list, no object and nothing that may be one.
+    /// Returns whether a text in a form is the value itself, not JSON: it is not a list or an object, and cannot
+    /// be one.
     pub(crate) fn is_single(&self) -> bool {
         match &self.kind {
             Kind::Ref(schema) | Kind::Limited(schema, _) => schema.is_single(),
@@ -256,7 +256,7 @@ impl Schema {
         }
     }
 
-    /// Whether all of its values are texts.
+    /// Returns whether all of its values are texts.
     fn is_text(&self) -> bool {
         match &self.kind {
             Kind::Ref(schema) | Kind::Limited(schema, _) => schema.is_text(),
@@ -266,9 +266,9 @@ impl Schema {
         }
     }
 
-    /// The value that the text of a parameter stands for: what the schema says of its type decides.
+    /// Returns the value that the text of a parameter stands for, according to the type in the schema.
     ///
-    /// A text that is no value of that type stays a text, for [`check`] to refuse.
+    /// A text that is not a value of that type stays a text, for [`check`] to refuse.
     pub(crate) fn read_text<'a>(&self, text: &'a str) -> Value<'a> {
         match &self.kind {
             Kind::Ref(schema) | Kind::Limited(schema, _) => schema.read_text(text),
@@ -285,7 +285,7 @@ impl Format {
         match self {
             Format::Uuid => text.len() == 36 && uuid::Uuid::try_parse(text).is_ok(),
             Format::DateTime => crate::time::parse_rfc3339(text).is_some(),
-            // chrono also reads months and days of one digit, and years of five.
+            // chrono also accepts months and days of one digit, and years of five.
             Format::Date => {
                 let date = text.parse::<chrono::NaiveDate>();
                 text.len() == 10 && date.is_ok_and(|date| date.to_string() == text)

@@ -1,7 +1,8 @@
-//! Where the credentials of callers travel.
+//! Where callers send their credentials.
 //!
-//! The runtime knows nobody: the hooks of the generated trait do. They find in [`Operation::security`] what the
-//! operation asks for, and in a request what the caller sent for it ([`Scheme::credential`]).
+//! The runtime does not authenticate callers: the hooks of the generated trait do. They find what the operation
+//! requires in [`Operation::security`], and what the caller sent for it in the request
+//! ([`Scheme::credential`]).
 //!
 //! [`Operation::security`]: crate::Operation::security
 
@@ -16,13 +17,13 @@ use crate::operation::Operation;
 /// A security scheme of the document.
 #[derive(Debug)]
 pub struct Scheme {
-    /// The name that the document gives to it.
+    /// Its name in the document.
     pub name: &'static str,
-    /// Where its credential travels.
+    /// Where its credential is sent.
     pub credential: Credential,
 }
 
-/// Where a credential travels.
+/// Where a credential is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credential {
     /// In `Authorization`, after this scheme, in lower case (RFC 9110, section 11): `bearer`, `basic`.
@@ -35,18 +36,18 @@ pub enum Credential {
     Cookie(&'static str),
 }
 
-/// A security scheme that an operation asks for.
+/// A security scheme that an operation requires.
 #[derive(Debug)]
 pub struct Required {
     /// The scheme.
     pub scheme: &'static Scheme,
-    /// What the credential has to be good for.
+    /// The scopes that the credential must have.
     pub scopes: &'static [&'static str],
 }
 
 impl Scheme {
-    /// What the caller sent for this scheme, as it came, a query decoded. `None` where there is nothing, where
-    /// it comes twice, or where it is no text.
+    /// Returns what the caller sent for this scheme, as received, except that a query is decoded. `None` if it
+    /// is absent, if it occurs twice, or if it is not text.
     pub fn credential<'a>(&self, request: &'a RequestInfo) -> Option<Cow<'a, str>> {
         let query = request.uri().query().unwrap_or_default();
         self.credential.of(request.headers(), query)
@@ -88,7 +89,7 @@ impl Credential {
 }
 
 impl Operation {
-    /// Whether a name of the query is that of a credential, which no parameter describes.
+    /// Returns whether a name of the query is that of a credential, which no parameter describes.
     pub(crate) fn has_query_credential(&self, name: &str) -> bool {
         let mut required = self.security.iter().copied().flatten();
         required.any(|it| matches!(it.scheme.credential, Credential::Query(own) if own == name))

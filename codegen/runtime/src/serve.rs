@@ -1,23 +1,21 @@
 //! The glue between dropshot and an implementation of a generated trait.
 //!
-//! Each request goes through these steps once, all of them within what the trait's hook puts around them:
+//! Each request goes through these steps once, all of them inside the trait's `within` hook:
 //!
-//! 1. a path that is not written as the operation's is answered like one that no route has ([`check_path`]);
-//! 2. the trait's hook of the operation's security scheme admits the caller, or answers;
-//! 3. the handler gets the [`Unchecked`](crate::Unchecked) request, checks it and answers;
-//! 4. a panic in either is logged, and is an internal error: without an answer, a client
-//!    would try again;
-//! 5. what is no success becomes an answer by the trait's hook for the document's error body;
-//! 6. the headers that came with the admission are added to whatever is answered;
-//! 7. an answer whose status or headers the document does not list is sent, but logged
-//!    as an error: the client learns more from it than from anything else. Where the document lists no
-//!    errors of the operation at all, none of them is a surprise;
-//! 8. the trait's hook hands the answer over to be sent: it may add headers of the connection, and decides
-//!    how the bytes go out. Of a body that is streamed it is shown nothing, and the stream takes the place of what it
-//!    makes.
+//! 1. a path that is not written like the operation's gets the response for a path without a route ([`check_path`]);
+//! 2. the trait's hook for the operation's security scheme admits the caller, or refuses;
+//! 3. the handler gets the [`Unchecked`](crate::Unchecked) request, checks it and responds;
+//! 4. a panic in either is logged, and becomes an internal error: without a response, a client would try again;
+//! 5. anything but a success becomes a response through the trait's hook for the document's error body;
+//! 6. the headers that came with the admission are added to the response, whatever it is;
+//! 7. a response whose status or headers the document does not list is sent, but logged as an error: the client learns
+//!    more from it than from anything else. If the document lists no errors of the operation at all, no error is logged
+//!    for that;
+//! 8. the trait's hook passes the response on to be sent: it may add headers of the connection, and decides how the
+//!    bytes are sent. It sees nothing of a streamed body, and the stream replaces the body that it returns.
 //!
-//! A method that a path does not have is answered before all that ([`register_absent_methods`]), and so is a request
-//! that is not written as its route is ([`Methods`](crate::Methods)).
+//! A method that a path does not have is refused before all that ([`register_absent_methods`]), and so is a request
+//! that is not written like its route ([`Methods`](crate::Methods)).
 
 use std::any::Any;
 use std::future::Future;
@@ -43,19 +41,19 @@ use crate::reply::{Answer, Reply, response, without_body};
 use crate::request::Captured;
 use crate::routes::{METHODS, check_path};
 
-/// A caller who may go on.
+/// A caller who was admitted.
 #[derive(Debug)]
 pub struct Admitted<P> {
     /// What the credential proves.
     pub caller: P,
-    /// Headers for whatever is answered, such as the state of a rate limit.
+    /// Headers for the response, whatever it is, such as the state of a rate limit.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// Notes for the hook that is told of the answer, which finds them among its extensions.
+    /// Notes for the hook that gets the response, which finds them among its extensions.
     pub notes: Extensions,
 }
 
 impl<P> Admitted<P> {
-    /// A caller, and nothing to add to the answer.
+    /// Admits a caller, with nothing to add to the response.
     pub fn new(caller: P) -> Admitted<P> {
         Admitted {
             caller,
@@ -65,21 +63,21 @@ impl<P> Admitted<P> {
     }
 }
 
-/// What a generated endpoint gives to dropshot.
+/// What a generated endpoint returns to dropshot.
 pub type Served<E> = Result<Reply, Described<E>>;
 
-/// What a handler does for one request, up to the answer to be sent; an error of JSON where that cannot be written.
+/// A handler's work on one request, up to the response to be sent; a JSON error if that cannot be serialized.
 ///
-/// In a box, so that all that goes on around it is the same for all operations: what is made for each would be compiled
-/// for each, and was most of what compiling a large document took.
+/// Boxed, so that everything around it is the same for all operations: code generic over the operation would be
+/// compiled for each, and was most of the time that a large document took to compile.
 pub type Handling<'a, X> = Pin<
     Box<dyn Future<Output = Result<Result<Answer, serde_json::Error>, Rejection<X>>> + Send + 'a>,
 >;
 
-/// The handler of an operation, which is given the caller.
+/// The handler of an operation, which gets the caller.
 pub type Handler<C, P, X> = for<'a> fn(&'a RequestContext<C>, P, Captured) -> Handling<'a, X>;
 
-/// The endpoint of an operation. `serve` is a generated function around [`serve`](fn@serve).
+/// Creates the endpoint of an operation. `serve` is a generated function around [`serve`](fn@serve).
 pub fn endpoint<C, E, H, F>(description: Description, serve: H) -> ApiEndpoint<C>
 where
     C: ServerContext,
@@ -99,7 +97,7 @@ where
     described(endpoint, description)
 }
 
-/// The same endpoint, which says of itself what the document says.
+/// Adds the document's description to the endpoint.
 fn described<C: ServerContext>(
     mut endpoint: ApiEndpoint<C>,
     description: Description,
@@ -123,7 +121,7 @@ fn described<C: ServerContext>(
 /// Serves one request, by the steps of this module.
 ///
 /// # Errors
-/// In step 1 alone: every other error is an answer, too.
+/// Only in step 1: every other error is a response, too.
 pub async fn serve<C, P, X, E, G, F>(
     context: &RequestContext<C>,
     operation: &'static Operation,
@@ -143,14 +141,14 @@ where
         .map_err(|error| Described::told(error, &context.request_id))?;
     let (mut extra, mut notes) = (Vec::new(), Extensions::new());
     let outcome = {
-        // Pinned where it is made: each move of it would copy a thousand bytes or two.
+        // Pinned where it is made: each move would copy a thousand bytes or two.
         let steps = pin!(async {
             let admitted = admit().await.map_err(Rejection::Error)?;
             (extra, notes) = (admitted.headers, admitted.notes);
             let answer = handle(admitted.caller)
                 .await
                 .inspect_err(|it| tell_misfit(it, &context.log))?;
-            // A body that cannot be written is a mistake of the service.
+            // A body that cannot be serialized is a bug in the service.
             answer.map_err(|error| {
                 slog::error!(context.log, "an answer cannot be written"; "error" => %error);
                 Rejection::Request(RequestError::internal())
@@ -169,8 +167,7 @@ where
             (answer, None)
         }
     };
-    // A caller who was admitted, but whose credential has ended since then, is told as little
-    // as a stranger.
+    // A caller who was admitted, but whose credential has expired since, learns as little as a stranger.
     if response.status() != StatusCode::UNAUTHORIZED {
         response.headers_mut().extend(extra);
     }
@@ -184,8 +181,8 @@ where
     Ok(Reply(response))
 }
 
-/// Tells the log about a request that passed the document and yet did not fit the types made of it. The
-/// reason is not told, since it may repeat a value.
+/// Logs a request that conforms to the document and yet did not fit the types made from it. The reason is left out,
+/// since it may repeat a value.
 fn tell_misfit<X>(rejection: &Rejection<X>, log: &slog::Logger) {
     if let Rejection::Request(RequestError {
         cause: Cause::Internal,
@@ -199,7 +196,7 @@ fn tell_misfit<X>(rejection: &Rejection<X>, log: &slog::Logger) {
     }
 }
 
-/// The answer that a hook makes; a bare one when the hook itself panics.
+/// Returns the response that a hook makes; a bare one if the hook itself panics.
 fn failed(answer: impl FnOnce() -> Response<Bytes>, log: &slog::Logger) -> Response<Bytes> {
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|panic| {
         slog::error!(log, "an error cannot be answered"; "panic" => panic_message(&*panic));
@@ -207,11 +204,11 @@ fn failed(answer: impl FnOnce() -> Response<Bytes>, log: &slog::Logger) -> Respo
     })
 }
 
-/// Registers unpublished endpoints for the methods that a path does not have (RFC 9110, section
-/// 15.5.6). `operations` are all those of one path; the first, which is described, says in which shape to answer.
+/// Registers unpublished endpoints for the methods that a path does not have (RFC 9110, section 15.5.6). `operations`
+/// are all those of one path; the first, which is described, determines the form of the response.
 ///
 /// # Errors
-/// When dropshot refuses one.
+/// If dropshot refuses one.
 pub fn register_absent_methods<C, X, E>(
     api: &mut ApiDescription<C>,
     first: Description,
@@ -233,7 +230,7 @@ where
     let present: Vec<&str> = operations.iter().map(|it| it.method.as_str()).collect();
     let allow = present.join(", ");
     for name in METHODS.into_iter().filter(|name| !present.contains(name)) {
-        // All of them are tokens, which is all that a method has to be.
+        // All of them are tokens, which is all that a method must be.
         let Ok(method) = Method::from_bytes(name.as_bytes()) else {
             continue;
         };
@@ -263,8 +260,8 @@ where
     Ok(())
 }
 
-/// Headers that every answer may carry, whatever the document lists: those that describe the message
-/// itself, and the one that dropshot adds.
+/// Headers that every response may have, whatever the document lists: those that describe the message itself, and the
+/// one that dropshot adds.
 const UNLISTED: [&str; 6] = [
     "content-type",
     "content-length",
@@ -274,11 +271,11 @@ const UNLISTED: [&str; 6] = [
     dropshot::HEADER_REQUEST_ID,
 ];
 
-/// Tells the log about an answer that the document does not list.
+/// Logs a response that the document does not list.
 fn audit(operation: &Operation, response: &Response<Bytes>, log: &slog::Logger) {
     let status = response.status();
     if operation.errors.is_empty() && !status.is_success() {
-        // Of errors this document says nothing at all.
+        // The document lists no errors of this operation.
         return;
     }
     let Some(answer) = operation.listed(status) else {
@@ -303,15 +300,14 @@ fn audit(operation: &Operation, response: &Response<Bytes>, log: &slog::Logger) 
     }
 }
 
-/// An error whose operation has several bodies of errors, which tells which one it is. The generator implements
-/// it.
+/// An error of an operation that has several error bodies, which knows which one it is. Generated code implements it.
 pub trait ErrorBody {
     /// The component that describes it; `None` for no body.
     fn component(&self) -> Option<&'static str>;
 }
 
-/// The same answer. One with another body than the document lists for its status is sent, but logged as an
-/// error.
+/// Returns the response unchanged. If its body is not the one that the document lists for its status, that is logged as
+/// an error.
 pub fn listed_body<E: ErrorBody>(
     operation: &'static Operation,
     answer: ErrorAnswer<E>,
@@ -327,7 +323,7 @@ pub fn listed_body<E: ErrorBody>(
     answer
 }
 
-/// What a panic said, as far as it is text.
+/// The message of a panic, if it is text.
 fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
@@ -342,7 +338,7 @@ mod tests {
     use crate::operation::{Listed, Status};
     use crate::parameters::tests::{LIST, LIST_AS_IS};
 
-    /// What is logged, one message a line.
+    /// What is logged, one message per line.
     #[derive(Default)]
     struct Lines(Mutex<String>);
 

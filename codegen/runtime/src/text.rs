@@ -1,4 +1,4 @@
-//! How enumerations are read from their texts, and how alternatives are told by one.
+//! Reads enumerations from their texts, and the tags that tell alternatives apart.
 
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
@@ -8,10 +8,10 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 
 use crate::object::Members;
 
-/// The text that an object has as the member of this name, which tells what it is.
+/// Reads the text of the member with this name in an object, which determines the object's type.
 ///
 /// # Errors
-/// When it has none, or something else.
+/// If there is none, or it is something else.
 pub fn tag(json: &str, name: &'static [&'static str; 1]) -> Result<String, serde_json::Error> {
     serde_json::Deserializer::from_str(json).deserialize_struct("object", name, Tag(name))
 }
@@ -38,7 +38,7 @@ impl<'de> Visitor<'de> for Tag {
 /// Reads a value of an enumeration from its text.
 ///
 /// # Errors
-/// When the value is no text, or none of the enumeration.
+/// If the value is not text, or not in the enumeration.
 pub fn text<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: Display>,

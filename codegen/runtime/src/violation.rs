@@ -1,33 +1,33 @@
-//! One thing that is wrong with a request, in words for the caller.
+//! One violation of a request, worded for the caller.
 //!
-//! A message says what is allowed and what came instead. What came is described, not repeated: a text
-//! by its length, a number by its literal when that is short, and only a value that misses a closed
-//! list is shown, when it is short. Whatever a request carries may be a secret, and answers and logs
-//! are read by more people than requests.
+//! A message says what is allowed and what was sent instead. What was sent is described, not repeated: a text by its
+//! length, a number by its literal if that is short; only a value that is not in a closed list is shown, if it is
+//! short. Anything in a request may be a secret, and more people read responses and logs than requests.
 //!
-//! Names are told whole, in the path of the violation and not again in its message. A path of more than [`MAX_PATH`]
-//! characters is not written: the violation is then told of the place above, and its message says how long the name is.
+//! Names are given in full, in the path of the violation and not again in its message. A path of more than [`MAX_PATH`]
+//! characters is not written: the violation is then reported at the place above it, and its message gives the length of
+//! the name.
 //!
-//! An answer must not be many times as long as what it answers to. So at most [`MAX_VIOLATIONS`] are told, and no
-//! more than [`MAX_TOLD`] bytes of them; what comes then is counted, and not made at all.
+//! A response must not be many times as long as its request. So at most [`MAX_VIOLATIONS`] are reported, and no more
+//! than [`MAX_TOLD`] bytes of them; further ones are counted, but not even built.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::ops::Deref;
 
-/// What is wrong with one value of a request, as it stands in an error's `details`.
+/// What is wrong with one value of a request, as it appears in an error's `details`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// A JSON Pointer (RFC 6901) into the body, or the name of the parameter or header.
     pub path: String,
     /// The keyword of the schema that is violated, or one of [`constraint`].
     pub constraint: &'static str,
-    /// What is allowed, and what came.
+    /// What is allowed, and what was sent.
     pub message: Cow<'static, str>,
 }
 
 impl Violation {
-    /// A violation at this place.
+    /// Creates a violation at this place.
     pub fn new(
         path: impl Into<String>,
         constraint: &'static str,
@@ -41,31 +41,31 @@ impl Violation {
     }
 }
 
-/// The most violations that are told.
+/// The most violations that are reported.
 pub const MAX_VIOLATIONS: usize = 100;
 
 /// The most characters of a path.
 pub const MAX_PATH: usize = 256;
 
-/// The most bytes of all violations that are told, in JSON: less than 64 KiB, by more than an answer has besides.
+/// The most bytes of all reported violations, in JSON: below 64 KiB by more than the rest of a response takes.
 pub const MAX_TOLD: usize = 60 * 1024;
 
-/// What is wrong with a request: what is told of it, and how much there is.
+/// The violations of a request: those reported, and how many there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations {
     told: Vec<Violation>,
-    /// What they take as JSON.
+    /// Their size as JSON.
     bytes: usize,
     total: usize,
 }
 
 impl Violations {
-    /// How many there are, told or not.
+    /// Returns how many there are, reported or not.
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// Adds one, which is only made if there is room for it. Those that are told are the first ones.
+    /// Adds a violation, which is only built if there is room for it. The first ones are those reported.
     pub(crate) fn add(&mut self, make: impl FnOnce() -> Violation) {
         let all_told = self.told.len() == self.total;
         self.total += 1;
@@ -74,14 +74,14 @@ impl Violations {
         }
         let violation = make();
         self.bytes += violation.json_length();
-        // The first is told in any case: a request with a violation must not look like one without.
+        // The first is always reported: a request with a violation must not look like one without.
         if self.bytes <= MAX_TOLD || self.told.is_empty() {
             self.told.push(violation);
         }
     }
 }
 
-/// Those that are told.
+/// The violations reported.
 impl Deref for Violations {
     type Target = [Violation];
 
@@ -132,7 +132,7 @@ fn json_length(text: &str) -> usize {
     text.chars().map(length).sum()
 }
 
-/// A text of at most [`MAX_PATH`] characters: what is longer cannot be written into it.
+/// A text of at most [`MAX_PATH`] characters: writing more fails.
 #[derive(Default)]
 pub(crate) struct Path {
     text: String,
@@ -140,7 +140,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// A path, unless it is too long.
+    /// Returns a path, unless it is too long.
     pub(crate) fn of(place: impl fmt::Display) -> Option<String> {
         let mut path = Path::default();
         write!(path, "{place}").ok().map(|()| path.text)
@@ -158,7 +158,7 @@ impl fmt::Write for Path {
     }
 }
 
-/// The constraints that are no schema keywords.
+/// The constraints that are not schema keywords.
 pub mod constraint {
     /// The body is not JSON.
     pub const JSON: &str = "json";
@@ -166,7 +166,7 @@ pub mod constraint {
     pub const PRECISION: &str = "precision";
     /// A query parameter that the operation does not have.
     pub const UNKNOWN: &str = "unknown";
-    /// A parameter or header that is given more than once.
+    /// A parameter or header that occurs more than once.
     pub const REPEATED: &str = "repeated";
     /// The body is not of the media type that the operation reads.
     pub const CONTENT_TYPE: &str = "contentType";
@@ -185,8 +185,8 @@ const MAX_SHOWN: usize = 32;
 
 /// A text for a message: quoted and with control characters escaped, or only its length.
 ///
-/// For what is no secret by its place: names of members, values of closed lists. A long one is not
-/// shown even in part, since it may be a secret that was put in the wrong place.
+/// For values that are not secret by their place: names of members, values of closed lists. A long one is not shown
+/// even in part, since it may be a secret that was put in the wrong place.
 pub(crate) fn shown(text: &str) -> String {
     match text.chars().count() {
         ..=MAX_SHOWN => format!("{text:?}"),

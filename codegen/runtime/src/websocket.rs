@@ -1,8 +1,8 @@
 //! Connections that become websockets (RFC 6455).
 //!
-//! dropshot's own extractor would answer 400 to a caller who has not proven who it is. So what it says is
-//! kept until the request is checked: the handler gets a [`Websocket`] with the checked request, and
-//! answers the [`Switching`] that [`Websocket::handle`] makes of it.
+//! dropshot's own extractor would respond with 400 to a caller who has not yet been authenticated. So its
+//! result is kept until the request is checked: the handler gets a [`Websocket`] with the checked
+//! request, and responds with the [`Switching`] that [`Websocket::handle`] returns.
 
 use dropshot::{
     Body, ExclusiveExtractor, HttpError, HttpResponse, RequestContext, ServerContext,
@@ -18,12 +18,12 @@ use crate::violation::{Violation, constraint};
 #[derive(Debug)]
 pub struct Websocket(Result<WebsocketUpgrade, HttpError>);
 
-/// The answer that the connection becomes a websocket.
+/// The response that makes the connection a websocket.
 #[derive(Clone, Debug)]
 pub struct Switching(pub(crate) HeaderMap);
 
 impl Websocket {
-    /// What dropshot finds in the head of a request.
+    /// Reads the head of a request through dropshot.
     pub(crate) async fn of<C: ServerContext>(
         context: &RequestContext<C>,
         head: &Parts,
@@ -32,7 +32,7 @@ impl Websocket {
         Websocket(WebsocketUpgrade::from_request(context, request).await)
     }
 
-    /// The same, when the headers ask for a websocket indeed.
+    /// Returns it, if the headers do ask for a websocket.
     ///
     /// # Errors
     /// What dropshot found wrong with them.
@@ -47,11 +47,11 @@ impl Websocket {
         }
     }
 
-    /// Hands the connection to `handler`, in a task of its own, once the answer has been sent. What goes
-    /// wrong there is logged.
+    /// Passes the connection to `handler`, in a task of its own, once the response has been sent. Errors
+    /// there are logged.
     ///
     /// # Errors
-    /// An internal error: dropshot does not take what it made itself.
+    /// An internal error: dropshot refuses what it made itself.
     pub fn handle<H, F>(self, handler: H) -> Result<Switching, RequestError>
     where
         H: FnOnce(WebsocketConnection) -> F + Send + 'static,

@@ -1,4 +1,4 @@
-//! The strict reader of JSON texts.
+//! The strict parser of JSON texts.
 
 use std::time::{Duration, Instant};
 
@@ -247,7 +247,7 @@ fn reading_takes_linear_time() {
 }
 
 proptest! {
-    /// Where this reader and serde_json's both know a rule, they agree on it.
+    /// Where this parser and serde_json's have the same rule, they agree on it.
     #[test]
     fn whatever_is_read_is_json(text in r#"[\[\]{},:" \\u0-9a-f.eE+-]{0,24}|\PC{0,12}"#) {
         let accepted = serde_json::from_str::<serde_json::Value>(&text);

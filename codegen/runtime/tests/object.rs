@@ -1,4 +1,4 @@
-//! Objects are read from their members, those that keep the ones that are no properties among them.
+//! Reading objects from their members, including those that keep members beyond their properties.
 
 use std::collections::BTreeMap;
 

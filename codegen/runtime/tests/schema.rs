@@ -110,7 +110,7 @@ const fn text(
     Schema { kind, nullable }
 }
 
-/// Path and constraint of everything that is wrong.
+/// Path and constraint of each violation.
 fn found(schema: &'static Schema, json: &str) -> Vec<(String, &'static str)> {
     let value = parse(json.as_bytes()).unwrap();
     check(schema, &value)

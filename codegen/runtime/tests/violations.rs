@@ -1,5 +1,5 @@
-//! All violations of a body are counted at once, however many, and the first hundred told; and what is told is less than
-//! 64 KiB, whatever the body, at a cost in proportion to it.
+//! All violations of a body are counted at once, however many, and the first hundred reported; the report is less than
+//! 64 KiB, whatever the body, at a cost proportional to it.
 
 use std::time::{Duration, Instant};
 
@@ -212,7 +212,7 @@ fn what_is_told_takes_less_than_64_kib_in_json() {
     }
 }
 
-/// The least time of several that it takes to read and check.
+/// The shortest of several times that reading and checking takes.
 fn time(body: &str) -> Duration {
     let times = (0..10).map(|_| {
         let start = Instant::now();
@@ -224,13 +224,13 @@ fn time(body: &str) -> Duration {
     times.min().unwrap_or_default()
 }
 
-/// Sixty-four times the body takes about 64 times as long; it would be 4,096 if the cost were quadratic.
-/// Ten times is left to the machine, which may be busy.
+/// A body sixty-four times as long takes about 64 times as long to check; it would take 4,096 times if the cost were
+/// quadratic. A factor of ten is left to the machine, which may be busy.
 #[test]
 fn telling_takes_time_in_proportion_to_the_body() {
     let (small, large) = (costly(MAX_BYTES / 64), costly(MAX_BYTES));
     for ((case, small), (_, large)) in small.iter().zip(&large) {
-        // What is so quick that the clock decides is quick enough.
+        // Anything so quick that the clock's resolution decides is quick enough.
         let least = time(small).max(Duration::from_micros(10));
         let ratio = time(large).as_secs_f64() / least.as_secs_f64();
         assert!(ratio < 640.0, "{case}: {ratio:.1} times");

@@ -1,6 +1,6 @@
-//! Crates of accepted documents: written, built by one call of cargo, and run.
+//! Crates of accepted documents: written, built by a single call of cargo, and run.
 //!
-//! They are a workspace of their own, with the versions of ours.
+//! They are a workspace of their own, with the same versions as this one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use openapi_dropshot::Document;
 use serde_json::Value;
 
-/// What generated modules stand on.
+/// The dependencies of generated modules.
 const DEPENDENCIES: &str = r#"
 base64 = "0.23"
 bytes = "1"
@@ -29,7 +29,7 @@ serde_json = { version = "1", features = ["raw_value"] }
 uuid = { version = "1", features = ["serde"] }
 "#;
 
-/// Prints what dropshot makes of the service.
+/// Prints the document that dropshot makes for the service.
 const MAIN: &str = r#"#![allow(warnings)]
 mod client;
 mod server;
@@ -43,7 +43,7 @@ fn main() {
 }
 "#;
 
-/// The most bytes of compile errors that are told.
+/// The most bytes of compile errors that are reported.
 const MAX_ERRORS: usize = 2000;
 
 /// The crate of a document.
@@ -54,10 +54,10 @@ pub struct Crate {
 }
 
 impl Crate {
-    /// The files of the crate of a document, which is called by its file.
+    /// Creates the files of the crate of a document, named after its file.
     ///
     /// # Errors
-    /// When nothing is made of a document that was accepted.
+    /// If generation fails for a document that was accepted.
     pub fn of(file: &str, document: &Document) -> Result<Crate, String> {
         let failed = |problems: openapi_dropshot::Problems| problems.to_string();
         let package = package(file);
@@ -84,21 +84,21 @@ impl Crate {
     }
 }
 
-/// The name of the package of a document.
+/// Returns the package name for a document.
 pub fn package(file: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     format!("document-{}", file.chars().map(plain).collect::<String>()).to_lowercase()
 }
 
-/// The folder of the repository.
+/// Returns the folder of the repository.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What a call of cargo in the repository prints, as JSON.
+/// Calls cargo in the repository, and returns its output as JSON.
 ///
 /// # Errors
-/// When it fails, or prints something else.
+/// If it fails, or prints something else.
 pub fn cargo_json(arguments: &[&str]) -> Result<Value, String> {
     let output = cargo(&repository())
         .args(arguments)
@@ -112,7 +112,7 @@ pub fn cargo_json(arguments: &[&str]) -> Result<Value, String> {
 
 fn cargo(folder: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    // What a build sets is of the crate that is built there, not of these.
+    // Variables that a build sets concern the crate being built, not these.
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CARGO_PKG") {
             command.env_remove(name);
@@ -122,10 +122,11 @@ fn cargo(folder: &Path) -> Command {
     command
 }
 
-/// Builds and runs all crates. By package: the document that it printed, or the errors of the compiler.
+/// Builds and runs all crates. Returns, by package, the document that it printed, or the compiler's
+/// errors.
 ///
 /// # Errors
-/// When a file cannot be written, or cargo cannot be run.
+/// If a file cannot be written, or cargo cannot be run.
 pub fn all(
     crates: &[Crate],
     folder: &Path,
@@ -137,7 +138,7 @@ pub fn all(
     let output = cargo(folder)
         .args(["build", "--offline", "--keep-going"])
         .args(["--message-format", "json", "--target-dir"])
-        // What they stand on is built there already, as far as it has the same features.
+        // Dependencies have already been built there, if they have the same features.
         .arg(repository().join("target"))
         .stderr(Stdio::inherit())
         .output()
@@ -168,7 +169,7 @@ pub fn all(
         .collect())
 }
 
-/// Writes what has changed, so that the rest is not built again.
+/// Writes the files that have changed, so that the rest is not rebuilt.
 fn write(crates: &[Crate], folder: &Path) -> Result<(), String> {
     let failed = |error| format!("{}: {error}", folder.display());
     let put = |path: PathBuf, text: &str| {

@@ -1,15 +1,15 @@
-//! The generator on documents of others: what it accepts, and whether that is true.
+//! Runs the generator on other people's documents: which it accepts, and whether the result holds up.
 //!
-//! A document counts as accepted when [`openapi_dropshot::Document`] has no problem with it. Then it goes round:
+//! A document counts as accepted if [`openapi_dropshot::Document`] has no problem with it. Then:
 //!
-//! 1. its server, its client and a mock of it are written into a crate of its own, beside a service that does nothing
+//! 1. its server, its client and a mock of it are written into a crate of its own, with a service that does nothing
 //!    ([`stub`]);
-//! 2. all crates are built at once, by one call of cargo ([`build`]), so that one that does not compile
-//!    says nothing about the others;
+//! 2. all crates are built at once, by a single call of cargo ([`build`]), such that one that does not compile does
+//!    not affect the others;
 //! 3. each registers its service with dropshot and prints the document that dropshot makes of it;
-//! 4. that is compared with the published one, as strictly as our own documents are.
+//! 4. that is compared with the published one, as strictly as this project's own documents are.
 //!
-//! A refusal is counted by its cause, once for every operation that it stands in the way of ([`reasons`]).
+//! A refusal is counted by its cause, once for every operation that it affects ([`reasons`]).
 
 pub mod build;
 pub mod reasons;
@@ -22,36 +22,36 @@ use std::path::{Path, PathBuf};
 use openapi_dropshot::Document;
 use openapi_dropshot_test::differences;
 
-/// What became of one document.
+/// The result for one document.
 #[derive(Debug)]
 pub struct Row {
     /// The name of the file.
     pub document: String,
     /// How many operations it has.
     pub operations: usize,
-    /// What it came to.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What a document came to.
+/// The outcome for a document.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It was refused: the causes, and how many operations each concerns.
+    /// It was refused: the causes, and how many operations each affects.
     Refused(BTreeMap<String, usize>),
-    /// It was accepted, and what was made of it does not compile: the first errors.
+    /// It was accepted, and the generated code does not compile: the first errors.
     Broken(String),
     /// It was accepted, compiled, and came back with these differences.
     Served(Vec<String>),
 }
 
-/// All documents of a few folders.
+/// The results for all documents of some folders.
 #[derive(Debug)]
 pub struct Scoreboard(Vec<Row>);
 
-/// The documents of a folder, by name: everything that ends in `.json`, `.yaml` or `.yml`.
+/// Returns the documents of a folder, by name: everything that ends in `.json`, `.yaml` or `.yml`.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// If the folder cannot be read.
 pub fn documents(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error| format!("{}: {error}", folder.display());
     let is_document = |path: &PathBuf| {
@@ -65,10 +65,10 @@ pub fn documents(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// The documents of this repository that show what is accepted.
+/// Returns the documents of this repository that show what is accepted.
 ///
 /// # Errors
-/// When a folder cannot be read.
+/// If a folder cannot be read.
 pub fn of_tests() -> Result<Vec<PathBuf>, String> {
     let tests = build::repository().join("codegen/tests");
     let folders = ["accepted", "documents"].map(|it| documents(&tests.join(it)));
@@ -76,12 +76,12 @@ pub fn of_tests() -> Result<Vec<PathBuf>, String> {
     all.map(|folders| folders.concat())
 }
 
-/// The documents that dropshot tests itself with. They lie in cargo's registry.
+/// Returns the documents that dropshot tests itself with. They are in cargo's registry.
 ///
 /// # Errors
-/// When cargo does not say where dropshot is.
+/// If cargo does not report where dropshot is.
 pub fn of_dropshot() -> Result<Vec<PathBuf>, String> {
-    // Only what is built here has been downloaded.
+    // Only dependencies that are built here have been downloaded.
     let arguments = ["metadata", "--format-version", "1", "--offline"];
     let here = ["--filter-platform", "host-tuple"];
     let metadata = build::cargo_json(&[&arguments[..], &here].concat())?;
@@ -96,7 +96,7 @@ pub fn of_dropshot() -> Result<Vec<PathBuf>, String> {
 /// Tries all of these documents. Crates are built in `folder`.
 ///
 /// # Errors
-/// When a file cannot be read or written, or cargo cannot be run.
+/// If a file cannot be read or written, or cargo cannot be run.
 pub fn try_all(paths: &[PathBuf], folder: &Path) -> Result<Scoreboard, String> {
     let mut tried = Vec::new();
     for path in paths {
@@ -134,7 +134,7 @@ fn name(path: &Path) -> String {
 }
 
 impl Scoreboard {
-    /// What is wrong with what was accepted: nothing, unless the generator errs.
+    /// Returns what is wrong with accepted documents: nothing, unless the generator has a bug.
     pub fn mistakes(&self) -> Vec<String> {
         let of_row = |row: &Row| match &row.outcome {
             Outcome::Refused(_) => Vec::new(),
@@ -149,13 +149,13 @@ impl Scoreboard {
         self.0.iter().flat_map(of_row).collect()
     }
 
-    /// How many documents are refused.
+    /// Returns how many documents are refused.
     pub fn refused(&self) -> usize {
         let refused = |row: &&Row| matches!(row.outcome, Outcome::Refused(_));
         self.0.iter().filter(refused).count()
     }
 
-    /// All causes of refusals, with the documents and operations that each concerns.
+    /// Returns all causes of refusals, with the number of documents and operations that each affects.
     fn causes(&self) -> Vec<(String, usize, usize)> {
         let mut causes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         for row in &self.0 {
@@ -177,7 +177,7 @@ impl Scoreboard {
 }
 
 impl fmt::Display for Scoreboard {
-    /// Two tables in Markdown: the documents, and why some are refused.
+    /// Writes two tables in Markdown: the documents, and why some are refused.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

@@ -1,4 +1,4 @@
-//! Prints the scoreboard of dropshot's own documents, or of the folders that are named.
+//! Prints the scoreboard of dropshot's own documents, or of those in the given folders.
 
 use std::path::Path;
 use std::process::ExitCode;

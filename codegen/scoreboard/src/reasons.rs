@@ -1,5 +1,5 @@
-//! What a refusal stands in the way of: a problem of a component concerns every operation that refers to
-//! it, however far away; one that stands nowhere in particular concerns all.
+//! The operations that a refusal affects: a problem of a component affects every operation that refers
+//! to it, however indirectly; a problem without a particular place affects all.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,7 +10,7 @@ const METHODS: [&str; 8] = [
     "get", "put", "post", "patch", "delete", "head", "options", "trace",
 ];
 
-/// The operations of a document, each with its pointer.
+/// Returns the operations of a document, each with its pointer.
 pub fn operations(source: &Value) -> impl Iterator<Item = (String, &Value)> {
     let paths = source["paths"].as_object().into_iter().flatten();
     paths.flat_map(|(path, item)| {
@@ -22,7 +22,7 @@ pub fn operations(source: &Value) -> impl Iterator<Item = (String, &Value)> {
     })
 }
 
-/// Every cause, and how many operations have it.
+/// Returns every cause, and how many operations have it.
 pub fn count(source: &Value, problems: &Problems) -> BTreeMap<String, usize> {
     let reached: Vec<(String, HashSet<String>)> = operations(source)
         .map(|(pointer, operation)| (pointer, components(source, operation)))
@@ -48,13 +48,13 @@ pub fn count(source: &Value, problems: &Problems) -> BTreeMap<String, usize> {
     counted.map(|(cause, all)| (cause, all.len())).collect()
 }
 
-/// `/components/schemas/X` of any place in it.
+/// Returns `/components/schemas/X` for any place in it.
 fn component_of(place: &str) -> Option<String> {
     let mut tokens = place.strip_prefix("/components/")?.splitn(3, '/');
     Some(format!("/components/{}/{}", tokens.next()?, tokens.next()?))
 }
 
-/// The components that a value refers to, and those that they refer to.
+/// Returns the components that a value refers to, directly or indirectly.
 fn components(source: &Value, value: &Value) -> HashSet<String> {
     let mut found = HashSet::new();
     let mut open = vec![value];

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use openapi_dropshot::{Document, names};
 
-/// The implementation, beside `mod server`.
+/// Returns the implementation, to be placed beside `mod server`.
 pub fn text(document: &Document) -> String {
     let api = names::of_type(&document.module);
     let mut text = format!(

@@ -1,11 +1,11 @@
-//! The documents that every machine has which builds this: ours for tests, and dropshot's own.
+//! The scoreboard of the documents that every machine that builds this has: those for tests, and dropshot's own.
 //!
-//! After a step of the generator: `EXPECTORATE=overwrite cargo test -p openapi-dropshot-scoreboard`, and read the
-//! difference of `dropshot.md`.
+//! After a change of the generator: `EXPECTORATE=overwrite cargo test -p openapi-dropshot-scoreboard`, and read
+//! the difference of `dropshot.md`.
 
 use openapi_dropshot_scoreboard::{build, of_dropshot, of_tests, try_all};
 
-/// One test, since all crates are built in one folder.
+/// A single test, since all crates are built in one folder.
 #[test]
 fn what_is_accepted_compiles_and_comes_back_as_it_is() {
     let folder = build::repository().join("target/scoreboard");

@@ -1,16 +1,18 @@
 //! Forms whose members are more than single values (OpenAPI 3.0.3, Encoding Object).
 //!
-//! A list of single values is its name with each of them; what else is no single value is written as JSON.
+//! A list of single values repeats its name for each; any other member that is not a single value is
+//! written as JSON.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The pairs of a form; the members that are named here are JSON. A member that is null is left out.
+/// Returns the pairs of a form; the members named in `json` are written as JSON. A null member is left
+/// out.
 ///
 /// # Errors
-/// When the body cannot be written as an object.
+/// If the body cannot be written as an object.
 pub fn pairs<B: Serialize>(body: &B, json: &[&str]) -> serde_json::Result<Vec<(String, String)>> {
     let text = serde_json::to_string(body)?;
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(&text)?;
@@ -30,7 +32,7 @@ pub fn pairs<B: Serialize>(body: &B, json: &[&str]) -> serde_json::Result<Vec<(S
     Ok(pairs)
 }
 
-/// A single value as it is written in a form.
+/// Returns a single value as it is written in a form.
 fn single(value: &str) -> serde_json::Result<String> {
     match value.starts_with('"') {
         true => serde_json::from_str(value),

@@ -1,9 +1,9 @@
-//! Segments of a path. There are three that no URL keeps: an empty one, `.` and `..` would make another path of it.
+//! Segments of a path. URLs cannot keep three of them: an empty segment, `.` and `..` would change the path.
 
-/// The segment that stands for a value.
+/// Returns the segment that stands for a value.
 ///
 /// # Errors
-/// When none does.
+/// If no segment does.
 pub fn segment(name: &str, value: &str) -> Result<String, String> {
     match value {
         "" | "." | ".." => Err(format!(

@@ -1,13 +1,13 @@
 //! Request bodies of the client that progenitor cannot write.
 //!
-//! It knows JSON, forms, plain text and `application/octet-stream`, and no body that may be left out. So
-//! [`super::prepare`] shows it one of these, and the builders are put right here:
+//! It knows JSON, forms, plain text and `application/octet-stream`, and no optional body. So
+//! [`super::prepare`] shows it one of these, and the builders are fixed here:
 //!
-//! 1. bytes go out with the media type that the document says;
-//! 2. `multipart/form-data` is a form of reqwest's, which knows its boundary;
-//! 3. a body that may be left out is `None` until it is given, and then nothing is sent;
-//! 4. a form with lists or objects goes through `form.rs`, since no form of reqwest's has any;
-//! 5. JSON goes out, and is asked for, by the name that the document has for it.
+//! 1. bytes are sent with the document's media type;
+//! 2. `multipart/form-data` is one of reqwest's forms, which knows its boundary;
+//! 3. an optional body is `None` until it is set, and then nothing is sent;
+//! 4. a form with lists or objects goes through `form.rs`, since reqwest's forms have neither;
+//! 5. JSON is sent, and requested, under the document's name for it.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::model::{Body, Content, Document, JSON, Kind, OfForm, Operation};
 
 const BYTES: &str = "application/octet-stream";
 
-/// Puts the builders of a client's file right.
+/// Fixes the builders of a client's file.
 pub(super) fn written(file: &mut syn::File, document: &Document) {
     of_builders(file, document, |operation, item| {
         let success = operation.success.content.as_ref();
@@ -35,7 +35,7 @@ pub(super) fn written(file: &mut syn::File, document: &Document) {
     });
 }
 
-/// Visits each item of the builders, with the operation that it is for.
+/// Visits each item of the builders, with its operation.
 pub(super) fn of_builders(
     file: &mut syn::File,
     document: &Document,
@@ -62,7 +62,7 @@ pub(super) fn items<'f>(
     modules.flat_map(|(_, items)| items)
 }
 
-/// The type that an item is, or implements something for.
+/// The type that an item defines, or implements something for.
 pub(super) fn owner(item: &Item) -> Option<String> {
     match item {
         Item::Struct(it) => Some(it.ident.to_string()),
@@ -75,7 +75,7 @@ pub(super) fn owner(item: &Item) -> Option<String> {
     }
 }
 
-/// The members of an operation's form that are written as JSON, if any of them is no single value.
+/// The members of an operation's form that are written as JSON, if any of them is not a single value.
 pub(super) fn json_of_form<'a>(
     document: &'a Document,
     operation: &Operation,
@@ -93,7 +93,7 @@ pub(super) fn json_of_form<'a>(
     (!styles.is_empty()).then(|| styles.iter().filter_map(json).collect())
 }
 
-/// Step 5, of what is asked for.
+/// Step 5, for the requested type.
 struct Accepting<'a>(&'a str);
 
 impl VisitMut for Accepting<'_> {
@@ -106,12 +106,13 @@ impl VisitMut for Accepting<'_> {
 
 struct Writer<'a> {
     body: &'a Body,
-    /// As [`json_of_form`] has it.
+    /// The result of [`json_of_form`].
     json: Option<&'a [&'a str]>,
 }
 
 impl Writer<'_> {
-    /// The header that names the media type of JSON by another name: reqwest keeps one that is there already.
+    /// The header that names the media type of JSON under another name: reqwest keeps one that is already
+    /// set.
     fn named(&self) -> Option<TokenStream> {
         let name = self.body.content.json_type()?;
         Some(quote! {
@@ -122,7 +123,7 @@ impl Writer<'_> {
         })
     }
 
-    /// What `form_urlencoded` is given to write this body.
+    /// The value from which `form_urlencoded` writes this body.
     fn form(&self, body: &Expr) -> Expr {
         let Some(json) = self.json else {
             return body.clone();
@@ -210,7 +211,7 @@ impl VisitMut for Writer<'_> {
             Expr::MethodCall(call)
                 if self.body.content == Content::Multipart && is(call, "body", &quote!(body)) =>
             {
-                // The header before it would have no boundary.
+                // The header set before would have no boundary.
                 if let Expr::MethodCall(header) = &*call.receiver
                     && header.method == "header"
                 {
@@ -223,7 +224,7 @@ impl VisitMut for Writer<'_> {
     }
 }
 
-/// Whether it is a call of this method with this argument.
+/// Whether it calls this method with this argument.
 fn is(call: &ExprMethodCall, method: &str, argument: &TokenStream) -> bool {
     let arguments = &call.args;
     call.method == method && quote!(#arguments).to_string() == argument.to_string()

@@ -1,19 +1,19 @@
-//! Strings with limits, which cost a look at each of them and no copy.
+//! Strings with limits, checked in one pass and without a copy.
 //!
-//! typify makes every such string of a `&str`, so that a `String`, which is what a document or a store
-//! gives, is copied to be checked:
+//! typify makes every such string from a `&str`, so a `String`, which is what a document or a store returns, is copied to
+//! be checked. Here:
 //!
 //! 1. The checks become a function of the type.
-//! 2. `impl_checked_text!` of what is shared says how it is made: `FromStr` checks a text and copies it, `TryFrom<String>`
-//!    and `Deserialize` check a text and move it.
-//! 3. Characters are counted only where bytes do not tell: no text has more characters than bytes.
+//! 2. `impl_checked_text!` of the shared files makes it: `FromStr` checks a text and copies it, `TryFrom<String>` and
+//!    `Deserialize` check a text and move it.
+//! 3. Characters are counted only if the bytes do not decide: no text has more characters than bytes.
 
 use std::collections::HashSet;
 
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Expr, Ident, ImplItem, Item, ItemImpl, Path, Stmt, Type, parse_quote};
 
-/// Patches the types of a module. `shared` is the path of what both sides share, as seen from there.
+/// Patches the types of a module. `shared` is the path of what both sides share, as seen from that module.
 pub(super) fn strings(items: &mut Vec<Item>, shared: &Path) {
     let mut checked = HashSet::new();
     for mut item in std::mem::take(items) {
@@ -35,7 +35,7 @@ pub(super) fn strings(items: &mut Vec<Item>, shared: &Path) {
     });
 }
 
-/// Step 1: the type and the function of its checks, when this is `FromStr` of a string that has any.
+/// Step 1: the type and its check function, if this is `FromStr` of a string that has checks.
 fn take_checks(it: &mut ItemImpl) -> Option<(Ident, Item)> {
     let name = name_of(it)?.clone();
     let body = body_of(it, "FromStr")?;
@@ -57,13 +57,13 @@ fn take_checks(it: &mut ItemImpl) -> Option<(Ident, Item)> {
     Some((name, check))
 }
 
-/// Whether this is what step 2 says.
+/// Whether step 2 replaces this.
 fn makes(it: &ItemImpl) -> bool {
     let last = it.trait_.as_ref().and_then(|(_, it, _)| it.segments.last());
     last.is_some_and(|it| it.ident == "TryFrom" || it.ident == "Deserialize")
 }
 
-/// The type that this is about.
+/// The type that this implements something for.
 fn name_of(it: &ItemImpl) -> Option<&Ident> {
     match &*it.self_ty {
         Type::Path(it) => it.path.get_ident(),

@@ -1,4 +1,4 @@
-//! The client: one module a document, and what they share.
+//! The client: one module per document, and what they share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,8 +10,8 @@ use super::patch::Shared;
 use super::types::{self, Side};
 use super::{bodies, paths};
 
-/// What client and server share by copying, so that the client depends on nothing of ours. In this package they are links
-/// to the files of the runtime, which `cargo package` follows.
+/// What client and server share by copying, so that the client has no dependency on this project. In this package, these are
+/// symbolic links to the runtime's files, which `cargo package` follows.
 const SHARED: [(&str, &str); 4] = [
     ("decimal.rs", include_str!("../client/decimal.rs")),
     ("field.rs", include_str!("../client/field.rs")),
@@ -19,22 +19,22 @@ const SHARED: [(&str, &str); 4] = [
     ("time.rs", include_str!("../client/time.rs")),
 ];
 
-/// What they share besides where a document lists texts.
+/// Also shared if a document enumerates texts.
 const CHOICE: (&str, &str) = ("choice.rs", include_str!("../client/choice.rs"));
 
-/// What they share besides where a document has values of any kind.
+/// Also shared if a document has values of any kind.
 const OPEN: (&str, &str) = ("any.rs", include_str!("../client/any.rs"));
 
-/// What they share besides where an object keeps members that are no properties.
+/// Also shared if an object keeps members beyond its properties.
 const OBJECT: (&str, &str) = ("object.rs", include_str!("../client/object.rs"));
 
-/// What a client has where a form needs it.
+/// For clients with a form that needs it.
 const FORM: (&str, &str) = ("form.rs", include_str!("../client/form.rs"));
 
-/// What a client has where a text stands in a path.
+/// For clients with a text in a path.
 const PATH: (&str, &str) = ("path.rs", include_str!("../client/path.rs"));
 
-/// What the modules of documents find in the one around them, of each file beside it.
+/// What the modules of documents import from their parent module, for each file beside them.
 const USED: [(&str, &str); 8] = [
     ("any", "pub use any::Any;"),
     ("any", "#[doc(hidden)]\npub use any::present;"),
@@ -56,8 +56,8 @@ const USED: [(&str, &str); 8] = [
     ),
 ];
 
-/// What the generator emits cannot have: documentation of every builder method, and links that
-/// work in text that was written for another reader.
+/// Lints that generated code cannot satisfy: not every builder method is documented, and links in texts written for other
+/// readers may not resolve.
 const LENIENCE: &str = "#[allow(
     missing_docs,
     clippy::all,
@@ -125,9 +125,8 @@ pub(crate) fn modules(
     Ok(modules)
 }
 
-/// The text of a shared file for a crate of which nothing is known. Its examples are tested where they come from: here
-/// nobody knows the path that they would have to name. Its macros are for the modules of this crate alone, which need not have
-/// use for each.
+/// The text of a shared file, adapted for an unknown crate. Its examples are tested at the origin: the path they would have
+/// to name is unknown here. Its macros serve only the modules of that crate, which need not use each of them.
 fn copied(text: &str) -> String {
     let (mut copy, mut in_example, mut lines) = (String::new(), false, text.lines().peekable());
     while let Some(line) = lines.next() {
@@ -151,12 +150,12 @@ fn copied(text: &str) -> String {
     copy
 }
 
-/// Whether a generated text says what there is instead of a text that is none of it.
+/// Whether a generated text lists the alternatives for a text that is none of them.
 fn has_choice(modules: &BTreeMap<String, String>) -> bool {
     modules.values().any(|text| text.contains("::none_of("))
 }
 
-/// Whether a document has values of any kind, or alternatives that are told by trial.
+/// Whether a document has values of any kind, or alternatives that are told apart by trial.
 fn is_open(documents: &[Document]) -> bool {
     let any = |document: &Document| {
         let mut schemas = document.schemas.values();
@@ -165,7 +164,7 @@ fn is_open(documents: &[Document]) -> bool {
     documents.iter().any(any)
 }
 
-/// Whether a document has an object that keeps members which are no properties.
+/// Whether a document has an object that keeps members beyond its properties.
 fn has_others(documents: &[Document]) -> bool {
     let mut schemas = documents.iter().flat_map(|it| it.schemas.values());
     schemas.any(|it| it.fields().1.is_some())
@@ -180,12 +179,12 @@ fn has_form(documents: &[Document]) -> bool {
     operations.any(|(document, it)| bodies::json_of_form(document, it).is_some())
 }
 
-/// Whether a document has a text in a path that might be lost.
+/// Whether a document has a text in a path that could be lost.
 fn has_path(documents: &[Document]) -> bool {
     documents.iter().any(paths::may_lose)
 }
 
-/// The file of a document's mock, and its text.
+/// The file name of a document's mock, and its text.
 fn mock_module(document: &Document) -> Result<(String, String), Problems> {
     let mut file = types::mock(document)?;
     super::doc::tidy(&mut file);
@@ -200,7 +199,7 @@ fn mock_module(document: &Document) -> Result<(String, String), Problems> {
     Ok((name, super::doc::visible(&text)))
 }
 
-/// Refuses documents that would become one module, or one that would become the mock of another: the later of them.
+/// Refuses documents that would become the same module, or the module of another's mock: the later of the two.
 pub(crate) fn check_modules<'a>(
     documents: impl IntoIterator<Item = &'a Document>,
     mocks: bool,
@@ -228,7 +227,7 @@ fn origin(source: &str) -> String {
     format!("Generated by `openapi-dropshot` from `{source}`. Do not edit: see `mod.rs`.")
 }
 
-/// The module of all: what it is, `mod` for each file beside it, and what of these others use.
+/// The root module: its documentation, a `mod` for each file beside it, and what the others use of these.
 fn root<'a>(
     documents: &[Document],
     inner: Option<&str>,

@@ -1,15 +1,15 @@
 //! Documentation in generated code.
 //!
-//! Descriptions are written in Markdown for readers of the document. rustdoc would compile and run
-//! every code block in them that does not say otherwise, so they are made to say otherwise; and
-//! text of several lines is to stand in several lines. What the compiler takes for an attempt to deceive, or
-//! refuses in comments, is made visible.
+//! Descriptions are written in Markdown for readers of the document. rustdoc would compile and run every
+//! code block in them that is not marked otherwise, so they are marked; and text of several lines gets
+//! several lines. Characters that the compiler takes for an attempt to deceive, or refuses in comments, are
+//! made visible.
 
 use syn::visit_mut::VisitMut;
 use syn::{Attribute, Expr, parse_quote};
 
-/// The text of a module, with the characters escaped that change the direction of text: rustc refuses them
-/// in comments and literals alike, since code may look like something else with them.
+/// The text of a module, with characters that change the direction of text escaped: rustc refuses them in
+/// comments and literals alike, since they can make code look like something else.
 pub(super) fn visible(text: &str) -> String {
     ('\u{202a}'..='\u{202e}')
         .chain('\u{2066}'..='\u{2069}')
@@ -35,7 +35,7 @@ impl VisitMut for Tidy {
     }
 }
 
-/// Documentation, one attribute a line; any other attribute as it is.
+/// Splits documentation into one attribute per line; any other attribute stays as it is.
 fn split(attribute: Attribute) -> Vec<Attribute> {
     let syn::Meta::NameValue(meta) = &attribute.meta else {
         return vec![attribute];
@@ -67,13 +67,13 @@ fn split(attribute: Attribute) -> Vec<Attribute> {
         .collect()
 }
 
-/// The lines, without code that rustdoc would take for a test of Rust: a block without a language
-/// becomes one of text, and what is indented far enough to be a block is indented less.
+/// The lines, without code that rustdoc would take for a Rust test: a block without a language becomes text,
+/// and lines indented far enough to be a block are indented less.
 fn without_tests(text: &str) -> Vec<String> {
     let mut inside = false;
     let mut lines = Vec::new();
     for line in text.lines() {
-        // A carriage return by itself may not stand in a comment.
+        // A lone carriage return is not allowed in a comment.
         let line = line.replace('\r', " ");
         let line = line.trim_end();
         let start = line.trim_start();

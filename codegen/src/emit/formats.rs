@@ -1,4 +1,4 @@
-//! Types of texts that have one form: UUIDs, times, dates and addresses.
+//! Types of texts with a fixed form: UUIDs, times, dates and addresses.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -8,7 +8,7 @@ use crate::model::Format;
 
 use super::scalars::{conversions, shown_as_inner};
 
-/// The type of a text of this format, if it is one that [`super::prepare::is_own`].
+/// The type of a text of this format, if [`super::prepare::is_own`] holds for it.
 pub(super) fn own(ident: &Ident, doc: &str, format: Option<Format>, shared: &Path) -> TokenStream {
     match format {
         Some(Format::Uuid) => uuid(ident, doc, shared),
@@ -22,7 +22,7 @@ pub(super) fn own(ident: &Ident, doc: &str, format: Option<Format>, shared: &Pat
     }
 }
 
-/// A UUID in its usual form. `uuid` would read three others, which no schema lets pass.
+/// A UUID in its usual form. `uuid` would also read three others, which no schema admits.
 fn uuid(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
     let inner = quote!(::uuid::Uuid);
     let reading = quote! {
@@ -41,8 +41,8 @@ fn uuid(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
     }
 }
 
-/// A full date of RFC 3339. chrono would read months and days of one digit, and years of five. It is written
-/// without the help of chrono's own feature for it.
+/// A full date of RFC 3339. chrono would accept months and days of one digit, and years of five. It is
+/// written without chrono's own serde feature.
 fn date(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
     let inner = quote!(::chrono::NaiveDate);
     let reading = quote! {
@@ -68,7 +68,7 @@ fn date(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
     }
 }
 
-/// An address of the internet.
+/// An IP address.
 fn address(ident: &Ident, doc: &str, inner: &TokenStream, shared: &Path) -> TokenStream {
     let reading = quote! {
         match value.parse::<#inner>() {
@@ -86,8 +86,8 @@ fn address(ident: &Ident, doc: &str, inner: &TokenStream, shared: &Path) -> Toke
     }
 }
 
-/// The struct of a type that is written as a text of one form, and how it is read: `reading` makes it, or an
-/// error, of `value`.
+/// The struct of a type that is written as a text of a fixed form, and how it is read: `reading` turns
+/// `value` into it, or into an error.
 fn text(ident: &Ident, inner: &TokenStream, reading: &TokenStream, shared: &Path) -> TokenStream {
     let (conversions, deserialized) = (conversions(ident, inner, shared), reading_text(ident));
     quote! {
@@ -111,8 +111,8 @@ fn text(ident: &Ident, inner: &TokenStream, reading: &TokenStream, shared: &Path
     }
 }
 
-/// A point in time. chrono would leave out a fraction of zero; here it has three digits at least,
-/// so that all times of an API look alike.
+/// A point in time. chrono would omit a fraction of zero; here it has at least three digits, so that all
+/// times of an API look alike.
 fn date_time(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
     let inner = quote!(::chrono::DateTime<::chrono::Utc>);
     let conversions = conversions(ident, &inner, shared);

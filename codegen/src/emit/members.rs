@@ -1,9 +1,9 @@
-//! Members whose names Rust keeps to itself, in the client.
+//! Members of the client whose names are reserved in Rust.
 //!
-//! `type` would become `type_`. When such a member refers to a component, it takes its name from there:
+//! `type` would become `type_`. If such a member refers to a component, it is named after that:
 //! `type: { $ref: ProductType }` becomes `product_type`, which is what a programmer looks for, and what a
-//! hand-written half of the client calls it, too. On the wire it is still `type`. The server's glue goes
-//! by [`names::fields`] and keeps it.
+//! hand-written half of the client also calls it. On the wire it is still `type`. The server's glue uses
+//! [`names::fields`] and keeps `type_`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use crate::names;
 
 use super::bodies::owner;
 
-/// Gives them their names, in the types of a module and in their builders.
+/// Renames them, in the types of a module and in their builders.
 pub(super) fn named(items: &mut [Item], document: &Document) {
     let schemas = document.schemas.iter();
     let mut all: HashMap<String, Vec<Renaming>> = schemas
@@ -26,7 +26,7 @@ pub(super) fn named(items: &mut [Item], document: &Document) {
     rename(items, &mut all);
 }
 
-/// What is renamed in the type of a component.
+/// The members to rename in the type of a component.
 fn renamings(schema: &Schema) -> Vec<Renaming> {
     let Kind::Object { properties, .. } = &schema.kind else {
         return Vec::new();
@@ -82,7 +82,7 @@ impl VisitMut for Renaming {
         }
     }
 
-    /// Builders name their members in messages, as in the one above.
+    /// Builders name their members in messages, too.
     fn visit_macro_mut(&mut self, call: &mut Macro) {
         let (old, new) = (format!("for {}:", self.old), format!("for {}:", self.new));
         let text = call.tokens.to_string().replace(&old, &new);

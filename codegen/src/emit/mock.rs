@@ -1,16 +1,16 @@
-//! What is wrong in the mocks that progenitor makes for `httpmock`, put right.
+//! Fixes the mocks that progenitor makes for `httpmock`.
 //!
-//! 1. A status that has no name is answered by its class: progenitor would panic.
-//! 2. A mock answers what serde writes: by way of a `serde_json::Value`, as progenitor has it, numbers would be
+//! 1. A status without a name is shown to progenitor by its class: on its own, it would panic.
+//! 2. A mock responds with what serde writes: through a `serde_json::Value`, as progenitor does it, numbers would be
 //!    rounded.
-//! 3. A body that is taken by value, as enumerations are, is written like any other.
-//! 4. A list in a query is expected as it is sent: its name with each item.
-//! 5. A text or bytes are answered as such, not as JSON, and JSON by the name that the document has for it.
-//! 6. Of several bodies, an answer has the one of its status; where the caller says the status, the type of them all.
-//!    progenitor, which was shown bytes, asks for a `serde_json::Value`, in which numbers are rounded.
+//! 3. A body passed by value, as enumerations are, is written like any other.
+//! 4. A list in a query is expected as it is sent: its name repeated for each item.
+//! 5. A text or bytes are sent as such, not as JSON, and JSON under the document's name for it.
+//! 6. Of several bodies, a response has the one of its status; if the caller sets the status, it takes the type of
+//!    them all. progenitor, which was shown bytes, takes a `serde_json::Value`, in which numbers are rounded.
 //!
-//! Of requests, progenitor compares JSON and texts. Bodies that are forms, parts or bytes are matched by what
-//! `into_inner` gives. What the client finds where a redirect leads is given as JSON.
+//! In requests, progenitor compares JSON and texts. Bodies that are forms, parts or bytes are matched through
+//! `into_inner`. The target of a redirect, which the client returns, is given as JSON.
 
 use std::collections::HashMap;
 
@@ -47,7 +47,7 @@ pub(super) fn named(mut prepared: Value) -> Value {
     prepared
 }
 
-/// Whether a status has a name (RFC 9110 and the registry that it begins).
+/// Whether a status has a name (RFC 9110 and the registry that it started).
 fn has_name(code: u16) -> bool {
     matches!(
         code,
@@ -84,25 +84,25 @@ pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
 struct Mock<'a> {
     document: &'a Document,
     operation: &'a Operation,
-    /// Whether what is visited is of an answer, and not of what is expected.
+    /// Whether the current item belongs to a response, and not to what is expected.
     is_answer: bool,
-    /// Whether what is visited has a body that is no reference.
+    /// Whether the current item has a body that is not a reference.
     is_value: bool,
-    /// Whether what is visited got the type of its body from here.
+    /// Whether the current item got the type of its body from this patch.
     is_typed: bool,
-    /// The media type of what is visited, if it is JSON by another name.
+    /// The media type of the current item, if it is JSON under another name.
     json_type: Option<&'a str>,
 }
 
 impl<'a> Mock<'a> {
-    /// The media type of an answer with this status, if it is JSON by another name.
+    /// The media type of the response with this status, if it is JSON under another name.
     fn json_type(&self, code: u16) -> Option<&'a str> {
         let mut with = self.operation.answers();
         let with = with.find(|it| it.status == Status::Code(code))?;
         with.content.as_ref()?.json_type()
     }
 
-    /// The body of an answer, where the operation has several.
+    /// The body of a response, if the operation has several.
     fn one_of_several(&self, function: &str, code: Option<u16>) -> Option<OneOf<'a>> {
         let operation = self.operation;
         let any = |name: String, bodies: IndexSet<Option<&str>>| OneOf::Any {
@@ -164,7 +164,7 @@ impl<'a> Mock<'a> {
         })
     }
 
-    /// The media type of a success with this status, if it is no JSON.
+    /// The media type of the success with this status, if it is not JSON.
     fn media_type(&self, code: u16) -> Option<&str> {
         let mut with = self
             .operation
@@ -220,7 +220,7 @@ impl VisitMut for Mock<'_> {
                 true => parse_quote!(&#value),
                 false => parse_quote!(#value),
             };
-            // Of what is expected the value counts, however it is written.
+            // For what is expected, only the value counts, however it is written.
             if self.is_answer {
                 let text: Expr = parse_quote!(::serde_json::to_vec(#value).expect("it is JSON"));
                 call.args = Punctuated::from_iter([text]);
@@ -243,18 +243,18 @@ impl VisitMut for Mock<'_> {
     }
 }
 
-/// Which of several bodies an answer has.
+/// Which of several bodies a response has.
 enum OneOf<'a> {
     Component(&'a str),
     Nothing,
-    /// The one that the caller says, by the type of all.
+    /// The one that the caller passes, by the type of all.
     Any {
         ty: Ident,
         may_be_none: bool,
     },
 }
 
-/// What a function is given as a body.
+/// The body argument of a function.
 fn value_of(function: &mut ImplItemFn) -> Option<&mut PatType> {
     function.sig.inputs.iter_mut().find_map(|it| match it {
         FnArg::Typed(it) if it.pat == parse_quote!(value) => Some(it),
@@ -262,7 +262,7 @@ fn value_of(function: &mut ImplItemFn) -> Option<&mut PatType> {
     })
 }
 
-/// The status that a function answers with.
+/// The status that a function responds with.
 fn status(block: &mut syn::Block) -> Option<u16> {
     struct Found(Option<u16>);
     impl VisitMut for Found {

@@ -1,13 +1,12 @@
 //! From a [`Document`] to Rust.
 //!
-//! 1. [`prepare`] makes the document that progenitor should see.
-//! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
-//!    the client's names in [`members`] and what it may leave out in [`others`], how the server's are read in
-//!    [`reading`], its [`bodies`], [`paths`] and answers of [`several`] kinds, and adds the types that this crate makes
-//!    by itself ([`scalars`], [`formats`], [`one_of`], [`open`]).
-//!    Mocks are put right in [`mock`].
-//! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and
-//!    [`server`] makes the trait, the requests and the answers.
+//! 1. [`prepare`] rewrites the document for progenitor.
+//! 2. [`types`] has progenitor turn it into Rust, [`patch`]es that, its texts in [`checked`] and [`strings`], the
+//!    client's names in [`members`] and its optional members in [`others`], how the server's types are read in
+//!    [`reading`], its [`bodies`], [`paths`] and responses of [`several`] kinds, and adds the types that this crate
+//!    makes itself ([`scalars`], [`formats`], [`one_of`], [`open`]). [`mock`] fixes the mocks.
+//! 3. For the server, [`schemas`] makes the types return their published schemas to dropshot, and [`server`] makes the
+//!    trait, the requests and the responses.
 
 mod bodies;
 mod checked;

@@ -1,13 +1,13 @@
 //! Types of `oneOf`: an enum of the alternatives, read by the tag or by the sign that tells them apart.
 //!
-//! typify would make an untagged enum: it tries every variant in turn, says of a mistake only that
-//! nothing fitted, and reads from serde's buffer, which cannot hold an exact decimal. Here the raw
-//! JSON is looked at twice: once for what tells the variants apart, once for the variant that it names.
+//! typify would make an untagged enum, which tries every variant in turn, says of a mistake only that nothing
+//! fitted, and reads from serde's buffer, which cannot hold an exact decimal. Here the raw JSON is read
+//! twice: once for what tells the variants apart, and once as the variant that this selects.
 //!
-//! A variant that leads back to the enum is in a box, so that the enum has a size.
+//! A variant that leads back to the enum is boxed, so that the enum has a size.
 //!
-//! The server reads a variant with the reader of its runtime, as it reads everything else that was checked:
-//! `serde_json` would refuse `-0` for an integer.
+//! The server reads a variant with its runtime's reader, like everything else that was checked: `serde_json`
+//! would refuse `-0` for an integer.
 
 use indexmap::IndexMap;
 use proc_macro2::{Ident, TokenStream};
@@ -26,11 +26,11 @@ struct Variant<'a> {
 pub(super) struct Reader {
     /// The function that reads a variant.
     pub(super) value: TokenStream,
-    /// The function that reads the text of a member, which only the server has.
+    /// The function that reads the text of a member, which exists only in the server.
     pub(super) tag: Option<TokenStream>,
 }
 
-/// The type of a `oneOf` component; nothing for another kind.
+/// The type of a `oneOf` component; `None` for other kinds.
 pub(super) fn own(
     document: &Document,
     name: &str,
@@ -92,7 +92,7 @@ pub(super) fn own(
     }
 }
 
-/// To and from text, for alternatives that are texts all: these stand in parameters.
+/// Conversions to and from text, for alternatives that are all texts: these occur in parameters.
 fn as_text(ident: &Ident, variants: &[Variant<'_>]) -> TokenStream {
     let names = variants.iter().map(|it| &it.name);
     let made = quote!(::std::result::Result<Self, self::error::ConversionError>);
@@ -126,7 +126,7 @@ fn as_text(ident: &Ident, variants: &[Variant<'_>]) -> TokenStream {
     }
 }
 
-/// The type of a component that is null: it has one value.
+/// The type of a component that is null: it has a single value.
 pub(super) fn null(name: &str, schema: &Schema) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
     let doc = described(name, schema);
@@ -144,8 +144,8 @@ pub(super) fn described(name: &str, schema: &Schema) -> String {
     told.unwrap_or_else(|| format!("`{name}`"))
 }
 
-/// The variants, each once, in the document's order. One whose component was made for it is called by what
-/// that adds to the name of the whole: of `DnsRecordA`, `A`.
+/// The variants, each once, in the document's order. If a component was made for a variant, its name is what
+/// that adds to the name of the whole: `A` for `DnsRecordA`.
 fn variants<'a>(document: &'a Document, name: &str, schema: &'a Schema) -> Vec<Variant<'a>> {
     let mut components: Vec<&str> = Vec::new();
     for component in schema.references() {
@@ -246,7 +246,7 @@ fn deserialize(name: &str, reading: &TokenStream) -> TokenStream {
     }
 }
 
-/// `Deserialize` by the signs. The first byte tells the type.
+/// `Deserialize` by the signs. The first byte determines the type.
 fn by_sign<'v>(
     name: &str,
     alternatives: &[Alternative],
@@ -318,7 +318,8 @@ fn by_sign<'v>(
     deserialize(name, &reading)
 }
 
-/// The arm of alternatives that nothing tells apart but whether they can be read: the first, or the only one.
+/// The match arm of alternatives that can be told apart only by whether they can be read: the first, or the
+/// only one.
 fn tried(name: &str, fitting: &[TokenStream], is_exclusive: bool, none: &str) -> TokenStream {
     if fitting.is_empty() {
         return quote!(_ => return Err(D::Error::custom(#none)),);

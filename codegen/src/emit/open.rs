@@ -1,4 +1,4 @@
-//! Types of components that a document leaves open, or shuts: any value, no value, and something or null.
+//! Types of components that are any value, no value, or null besides a value.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -28,7 +28,7 @@ pub(super) fn any(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
     }
 }
 
-/// The type of a component that no value is.
+/// The type of a component that admits no value.
 pub(super) fn never(name: &str, schema: &Schema) -> TokenStream {
     let (ident, doc) = (
         format_ident!("{}", names::of_type(name)),
@@ -59,7 +59,7 @@ pub(super) fn never(name: &str, schema: &Schema) -> TokenStream {
     }
 }
 
-/// To what is inside, and back.
+/// Conversions to the inner value, and back.
 fn around(ident: &TokenStream, inner: &TokenStream) -> TokenStream {
     quote! {
         impl ::std::ops::Deref for #ident {

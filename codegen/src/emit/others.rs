@@ -1,4 +1,5 @@
-//! Members that are no properties, in the builders of the client: typify asks for them, and there may be none.
+//! Members that are not properties, in the builders of the client: typify requires them, although there may be
+//! none.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use crate::names;
 
 use super::bodies::owner;
 
-/// Lets them be left out, in the builders of a module of types.
+/// Makes them optional in the builders of a module of types.
 pub(super) fn may_be_left_out(items: &mut [Item], document: &Document) {
     let schemas = document.schemas.iter();
     let keeping = schemas.filter_map(|(name, it)| Some((names::of_type(name), it.fields().1?)));
@@ -26,13 +27,13 @@ pub(super) fn may_be_left_out(items: &mut [Item], document: &Document) {
     }
 }
 
-/// The builder that begins with nothing in this field.
+/// Patches a builder so that this field starts out empty.
 struct LeftOut<'a>(&'a str);
 
 impl VisitMut for LeftOut<'_> {
     fn visit_field_value_mut(&mut self, value: &mut FieldValue) {
         let is_told = matches!(&value.member, Member::Named(it) if it == self.0);
-        // Elsewhere, a field is taken from where it is.
+        // Elsewhere, a field is copied from another value.
         if is_told && matches!(&value.expr, syn::Expr::Call(it) if it.func == parse_quote!(Err)) {
             value.expr = parse_quote!(Ok(::std::default::Default::default()));
         }

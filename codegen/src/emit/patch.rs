@@ -1,20 +1,21 @@
-//! What is wrong in progenitor's output, put right in its syntax tree.
+//! Fixes what is wrong in progenitor's output, in its syntax tree.
 //!
-//! 1. The markers of [`super::prepare`] become real types: `::patch::Field<T>` the `Field` that both
-//!    sides share, `::patch::Nullable<T>` an `Option<T>`, and so on. An optional `Field` comes as
-//!    `Option<Field<T>>` and becomes a `Field<T>`, in structs, builders and bounds alike.
+//! 1. The markers of [`super::prepare`] become real types: `::patch::Field<T>` the `Field` that both sides share,
+//!    `::patch::Nullable<T>` an `Option<T>`, and so on. An optional `Field` arrives as `Option<Field<T>>` and becomes
+//!    a `Field<T>`, in structs, builders and bounds alike.
 //! 2. The members concerned get the serde attributes that keep absent, null and value apart.
-//! 3. Members stand, and are written, in the document's order instead of the alphabet's.
-//!    Those whose names are none of Rust are called on the wire as the document has it; so are values ([`values`]).
+//! 3. Members are declared and written in the document's order instead of alphabetically. Those whose names are not
+//!    valid in Rust keep the document's names on the wire; so do values ([`values`]).
 //! 4. `Debug` of secrets shows nothing.
-//! 5. Every string can be displayed but a secret: typify leaves those with limits out.
-//! 6. The client sends no header that the document does not have: progenitor's `api-version`.
-//! 7. The server matches patterns with the `Regex` of its runtime, which knows the common ones.
+//! 5. Every string except a secret has `Display`: typify leaves it out for those with limits.
+//! 6. The client sends no header that the document lacks: progenitor adds `api-version`.
+//! 7. The server matches patterns with the `Regex` of its runtime, which has fast paths for the common ones.
 //! 8. Strings with limits are moved into their types, not copied ([`checked`]).
-//! 9. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).
-//! 10. No member of the client is called `type_` that could have a better name ([`members`]).
-//! 11. The server's types are read by its runtime, which costs less to compile than what serde derives ([`reading`]).
-//!     So are the client's that keep members which are no properties, and these may be left out ([`others`]).
+//! 9. Newtypes over strings behave like strings, and enumerations list their values in errors ([`strings`]).
+//! 10. No member of the client is called `type_` if it can have a better name ([`members`]).
+//! 11. The server's types are read by its runtime, which costs less to compile than serde's derive ([`reading`]). So
+//!     are the client's types that keep members beyond their properties, and these members are optional in builders
+//!     ([`others`]).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -60,7 +61,7 @@ pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
     .visit_file_mut(file);
 }
 
-/// Where `Decimal` and `Field` are.
+/// Where `Decimal` and `Field` are defined.
 pub(super) enum Shared {
     /// In the crate `openapi-dropshot-runtime`.
     Runtime,
@@ -69,7 +70,7 @@ pub(super) enum Shared {
 }
 
 impl Shared {
-    /// The path of their module, from this many modules inside the file.
+    /// The path of their module, as seen from this many modules deep in the file.
     pub(super) fn path(&self, depth: usize) -> Path {
         match self {
             Self::Runtime => parse_quote!(::openapi_dropshot_runtime),
@@ -86,15 +87,15 @@ struct Mender<'a> {
     /// The components, by the names of their types.
     components: HashMap<String, &'a str>,
     shared: &'a Shared,
-    /// The modules around what is visited, outermost first.
+    /// The modules around the current item, outermost first.
     modules: Vec<String>,
-    // In one order, so that the same document always makes the same text.
+    // Ordered, so that the same document always makes the same text.
     secrets: BTreeSet<String>,
-    /// The types that decide by themselves whether a value is one of theirs.
+    /// The types that must decide for themselves whether a value belongs to them.
     tried: BTreeSet<String>,
-    /// The types that hold any value, null among them.
+    /// The types that hold any value, including null.
     open: BTreeSet<String>,
-    /// Whether what is visited is a member of one of the tried.
+    /// Whether the current item is a member of one of the tried types.
     is_tried: bool,
 }
 
@@ -175,7 +176,7 @@ impl VisitMut for Mender<'_> {
     }
 
     fn visit_lit_str_mut(&mut self, literal: &mut syn::LitStr) {
-        // progenitor names types in messages, too.
+        // progenitor also names types in messages.
         let text = literal.value();
         if text.contains(MARKED) {
             *literal = syn::LitStr::new(&text.replace(MARKED, ""), literal.span());
@@ -191,15 +192,15 @@ impl VisitMut for Mender<'_> {
 }
 
 impl Mender<'_> {
-    /// Turns `::patch::X` into the path of `X`, as seen from the module around it; for the server,
-    /// `::regress::X` into the one of its runtime.
+    /// Turns `::patch::X` into the path of `X`, as seen from the module around it; for the server, also
+    /// `::regress::X` into that of its runtime.
     fn resolve(&self, path: &mut Path) {
         let first = path.segments.first();
         let Some(first) = first.filter(|_| path.leading_colon.is_some()) else {
             return;
         };
         let is_regress = first.ident == "regress" && matches!(self.shared, Shared::Runtime);
-        // Nearly all others begin with `::std`.
+        // Nearly all other paths start with `::std`.
         if !is_regress && first.ident != MARKER {
             return;
         }
@@ -232,7 +233,7 @@ impl Mender<'_> {
                 .replace(' ', "");
             parse_quote!(#[serde(default, skip_serializing_if = #absent)])
         } else if is_marker(inner, "Nullable") && !optional {
-            // A function of its own makes serde insist that the member is there.
+            // With a function of its own, serde requires the member.
             parse_quote!(#[serde(deserialize_with = "::std::option::Option::deserialize")])
         } else if optional && (self.is_tried || self.is_open(inner)) {
             let shared = self.shared.path(self.modules.len());
@@ -256,15 +257,15 @@ impl Mender<'_> {
         field.attrs.push(attribute);
     }
 
-    /// Whether this is a type that holds null as a value.
+    /// Whether this type holds null as a value.
     fn is_open(&self, ty: &Type) -> bool {
         let Type::Path(path) = ty else { return false };
         let last = path.path.segments.last().map(|it| it.ident.to_string());
         is_marker(ty, "Any") || last.is_some_and(|it| self.open.contains(&it))
     }
 
-    /// Puts the members of a struct into the document's order, and gives those back their names that typify was
-    /// given others of.
+    /// Puts the members of a struct into the document's order, and restores the names of those that typify was shown
+    /// under other names.
     fn order(&self, item: &mut ItemStruct) {
         let name = self.components.get(&item.ident.to_string());
         let schema = name.and_then(|it| self.document.schemas.get(*it));
@@ -321,13 +322,13 @@ fn renames(attribute: &Attribute) -> bool {
     renamed(attribute).is_some()
 }
 
-/// What `#[serde(rename = "...", ...)]` says.
+/// The name in `#[serde(rename = "...", ...)]`.
 pub(super) fn renamed(attribute: &Attribute) -> Option<String> {
     if !attribute.path().is_ident("serde") {
         return None;
     }
     let mut name = None;
-    // Other keys have values of other forms, or none; a mistake in one of them is not of interest.
+    // Other keys have values of other forms, or none; errors in them do not matter here.
     let _ = attribute.parse_nested_meta(|meta| {
         let value = meta.value().and_then(|value| value.parse::<syn::LitStr>());
         if meta.path.is_ident("rename") {
@@ -338,7 +339,7 @@ pub(super) fn renamed(attribute: &Attribute) -> Option<String> {
     name
 }
 
-/// Takes a trait out of what is derived. Whether it was there.
+/// Removes a trait from a derive. Returns whether it was there.
 pub(super) fn underive(attributes: &mut [Attribute], name: &str) -> bool {
     let mut was_there = false;
     for attribute in attributes
@@ -346,7 +347,7 @@ pub(super) fn underive(attributes: &mut [Attribute], name: &str) -> bool {
         .filter(|it| it.path().is_ident("derive"))
     {
         let mut kept: Vec<Path> = Vec::new();
-        // Only paths stand in a derive.
+        // A derive contains only paths.
         let _ = attribute.parse_nested_meta(|meta| {
             kept.push(meta.path);
             Ok(())

@@ -1,8 +1,8 @@
 //! Values in the client's paths that a URL would not keep.
 //!
-//! progenitor writes any text as a segment, and `url` then leaves out `.` and what stands before `..`, so that
-//! another operation would be called. What could be such a text goes through `path.rs`, which refuses it before
-//! anything is sent.
+//! progenitor writes any text as a segment, and `url` then drops `.`, and `..` with the segment before it, so
+//! that another operation would be called. Values that could be such a text go through `path.rs`, which refuses
+//! them before anything is sent.
 
 use quote::quote;
 use syn::punctuated::Punctuated;
@@ -13,10 +13,10 @@ use crate::model::{Document, Format, Kind, Location, Operation, Schema};
 
 use super::bodies;
 
-/// The segments that stand for no value.
+/// The segments that URLs drop.
 const LOST: [&str; 3] = ["", ".", ".."];
 
-/// Puts the builders of a client's file right.
+/// Fixes the builders of a client's file.
 pub(super) fn kept(file: &mut syn::File, document: &Document) {
     bodies::of_builders(file, document, |operation, item| {
         let variables = variables(document, operation);
@@ -32,7 +32,7 @@ pub(super) fn may_lose(document: &Document) -> bool {
     operations.any(|it| variables(document, it).iter().any(Option::is_some))
 }
 
-/// The variables of the path, in its order: the names of those whose values may be lost.
+/// The variables of the path, in order: the names of those whose values may be lost.
 fn variables<'a>(document: &Document, operation: &'a Operation) -> Vec<Option<&'a str>> {
     let segments = operation.path.split('/');
     let names = segments.filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
@@ -44,10 +44,10 @@ fn variables<'a>(document: &Document, operation: &'a Operation) -> Vec<Option<&'
     names.map(|name| Some(name).filter(lost)).collect()
 }
 
-/// Whether one of the lost may be a value of the schema.
+/// Whether the schema admits one of the lost values.
 fn has_lost(schema: &Schema) -> bool {
     let Kind::String(text) = &schema.kind else {
-        // What is no text has none; of alternatives, one may be any text.
+        // Only text can be one of them; of alternatives, one may be any text.
         return matches!(schema.kind, Kind::Union(_));
     };
     match text.format {
@@ -64,7 +64,7 @@ struct Segments<'a> {
 }
 
 impl VisitMut for Segments<'_> {
-    /// progenitor writes a URL by one `format!`, in which the variables stand in the order of the path.
+    /// progenitor writes a URL with a single `format!`, whose arguments are in the order of the path.
     fn visit_macro_mut(&mut self, call: &mut syn::Macro) {
         let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
         let Ok(mut arguments) = call.parse_body_with(parser) else {

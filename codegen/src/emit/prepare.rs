@@ -1,23 +1,20 @@
-//! The document as progenitor should see it.
+//! Prepares the document for progenitor.
 //!
-//! typify and progenitor do well what they do: structs, enumerations, checked strings, builders.
-//! What they would do wrong is replaced, before they see it, by a name that
-//! [`super::patch`] finds again in their output:
+//! Much of what typify and progenitor do, they do well: structs, enumerations, checked strings, builders. What they
+//! would get wrong is replaced, before they see it, by a name that [`super::patch`] finds again in their output:
 //!
-//! - a component that this crate emits by itself (a number, an integer, a UUID, a time, an address, a
-//!   `oneOf`) is replaced by [`own`]: `::patch::types::Amount`;
+//! - a component whose type this crate emits itself (a number, an integer, a UUID, a time, an address, a `oneOf`)
+//!   is replaced by [`own`]: `::patch::types::Amount`;
 //! - null, lists, maps and decimals are [`marker`]s: `::patch::Field<T>`, `::patch::Nullable<T>`,
-//!   `::patch::List<T>`, `::patch::Map<T>`, `::patch::Optional<T>`, `::patch::Decimal` and `::patch::Any`.
-//!   typify knows no third state between
-//!   a value and nothing, cannot tell an absent list from an empty one, and makes every number an
-//!   `f64`;
-//! - properties and values of enumerations whose names typify would make something else of are called by
-//!   the names of Rust that they get;
-//! - defaults are gone. They say what the server does with an absent value, and would make typify
-//!   forget that it is absent.
+//!   `::patch::List<T>`, `::patch::Map<T>`, `::patch::Optional<T>`, `::patch::Decimal` and `::patch::Any`. typify
+//!   has no third state besides a value and none, cannot tell an absent list from an empty one, and makes every
+//!   number an `f64`;
+//! - properties and values of enumerations that typify would rename differently are given their Rust names;
+//! - defaults are removed. They say how the server treats an absent value, and would make typify forget that it is
+//!   absent.
 //!
-//! The document is made anew from the model, so that nothing that the model does not know can
-//! reach progenitor, which panics on much that it does not like.
+//! The document is rebuilt from the model, so nothing unknown to the model can reach progenitor, which panics on
+//! much that it does not like.
 
 use serde_json::{Map, Value, json};
 
@@ -29,13 +26,13 @@ use crate::names;
 
 use super::several;
 
-/// The crate that does not exist, whose items are rewritten later.
+/// A crate that does not exist, whose items are rewritten later.
 pub(super) const MARKER: &str = "patch";
 
-/// What its types begin with, as tokens are written.
+/// The start of its types' paths, as tokens are written.
 pub(super) const MARKED: &str = ":: patch :: types :: ";
 
-/// Whether this crate emits the type of the component by itself.
+/// Whether this crate emits the type of the component itself.
 pub(super) fn is_own(schema: &Schema) -> bool {
     match &schema.kind {
         Kind::Integer { .. }
@@ -50,7 +47,7 @@ pub(super) fn is_own(schema: &Schema) -> bool {
     }
 }
 
-/// The path that stands for the type of a component that this crate emits by itself.
+/// The path that stands for the type of a component that this crate emits itself.
 pub(super) fn own(name: &str) -> String {
     format!("::{MARKER}::types::{name}")
 }
@@ -67,7 +64,7 @@ pub(super) fn document(document: &Document) -> Value {
     with_paths(document, paths)
 }
 
-/// The same without operations, of which nothing becomes a type: for the server, which would throw the client away.
+/// The same without operations, none of which becomes a type: for the server, which would throw the client away.
 pub(super) fn components(document: &Document) -> Value {
     with_paths(document, Map::new())
 }
@@ -122,11 +119,11 @@ fn prepared(document: &Document, operation: &Operation) -> Value {
     value
 }
 
-/// The answers of an operation, so that no two have a status in common: progenitor would look at the wider
-/// first, and take `default` for a success, too.
+/// The responses of an operation, such that no two share a status: progenitor would match the wider first, and also
+/// take `default` for a success.
 fn statuses(operation: &Operation) -> Vec<(Status, &Response)> {
     let several = several::has_several(operation);
-    // progenitor takes no 3xx for a success: the client follows, and hands over what it finds.
+    // progenitor does not take 3xx for a success: the client follows it, and returns the result.
     let success = &operation.success;
     let is_redirect = matches!(success.status, Status::Code(300..400));
     let mut all = Vec::from_iter((!is_redirect).then_some((success.status, success)));
@@ -136,7 +133,7 @@ fn statuses(operation: &Operation) -> Vec<(Status, &Response)> {
     for answer in operation.errors.iter().rev() {
         match answer.status {
             Status::Code(code) if classes.contains(&(code / 100)) => {}
-            // What each status says is put back later.
+            // What each status means is put back later.
             Status::Code(code) if several => classes.push(code / 100),
             Status::Code(_) => all.insert(first, (answer.status, answer)),
             Status::Class(digit) if !classes.contains(&digit) => classes.push(digit),
@@ -175,14 +172,14 @@ fn prepared_answer(answer: &Response) -> Value {
             let schema = body(schema, answer.null);
             value["content"] = json!({ "application/json": { "schema": schema } });
         }
-        // progenitor hands over the bytes.
+        // progenitor returns the bytes.
         Some(_) => value["content"] = json!({ "*/*": { "schema": {} } }),
         None => {}
     }
     value
 }
 
-/// A reference to the component of a body, which may be null.
+/// A reference to the component of a body that may be null.
 fn body(component: &str, null: OrNull) -> Value {
     match null {
         OrNull::Here | OrNull::ByComponent => marker("Nullable", Some(reference(component))),
@@ -190,8 +187,8 @@ fn body(component: &str, null: OrNull) -> Value {
     }
 }
 
-/// A request body in one of the media types that progenitor knows. The real ones of bytes are put back in
-/// [`super::bodies`].
+/// A request body in one of the media types that progenitor knows. [`super::bodies`] restores the real ones of
+/// bytes.
 fn request_content(body: &Body) -> Value {
     const FORM: &str = "application/x-www-form-urlencoded";
     let bytes = json!({ "type": "string", "format": "binary" });
@@ -220,10 +217,10 @@ fn tell(value: &mut Value, keyword: &str, text: Option<&str>) {
     }
 }
 
-/// A component, which is never null by itself: a reference to it says so.
+/// A component, which is never null by itself: references to it are nullable instead.
 fn component(document: &Document, schema: &Schema) -> Value {
     let mut value = match &schema.kind {
-        // Replaced, so that only the name matters.
+        // Replaced, so only the name matters.
         _ if is_own(schema) => json!({ "type": "string" }),
         Kind::Object {
             properties,
@@ -263,14 +260,14 @@ fn component(document: &Document, schema: &Schema) -> Value {
     value
 }
 
-/// The name by which typify sees a property: its own, unless typify would make another field of it.
+/// The name under which typify sees a property: its own, unless typify would make another field of it.
 pub(super) fn seen_field<'n>(name: &'n str, field: &'n str) -> &'n str {
     let is_own = names::is_plain(name) && names::value(name) == field;
     if is_own { name } else { field }
 }
 
-/// The values by which typify sees an enumeration: its own, unless typify would make other variants of them. Of
-/// `BC` it would make `Bc`, so that words that are one letter stand apart: `B-C`.
+/// The values under which typify sees an enumeration: its own, unless typify would make other variants of them. It
+/// would turn `BC` into `Bc`, so words of one letter are separated: `B-C`.
 pub(super) fn seen_values(text: &Text) -> Vec<String> {
     let variants = text.variants();
     let is_own = |(value, variant): (&String, &String)| {
@@ -301,7 +298,7 @@ fn string(text: &Text) -> Value {
         return value;
     }
     for (keyword, limit) in [
-        // No text is shorter than nothing: rustc would warn of the comparison.
+        // No text is shorter than empty: rustc would warn about the comparison.
         ("minLength", text.min_length.filter(|it| *it > 0)),
         ("maxLength", text.max_length),
     ] {
@@ -313,7 +310,7 @@ fn string(text: &Text) -> Value {
     value
 }
 
-/// A property: null and absence are marked, so that they stay two things.
+/// A property: null and absence are marked, so that they stay distinct.
 fn property(document: &Document, schema: &Schema, required: bool) -> Value {
     let inner = inline(document, schema);
     let mut value = match (document.is_nullable(schema), required) {
@@ -327,7 +324,7 @@ fn property(document: &Document, schema: &Schema, required: bool) -> Value {
     value
 }
 
-/// The description, and the limits that no type keeps: the server's request checker does.
+/// The description, and the limits that no type enforces, but the server's request checker does.
 pub(super) fn described(schema: &Schema) -> Option<String> {
     let mut limits = Vec::new();
     if let Kind::Array {
@@ -365,7 +362,7 @@ fn item(document: &Document, schema: &Schema) -> Value {
     }
 }
 
-/// An inline schema, null left aside.
+/// An inline schema, apart from null.
 fn inline(document: &Document, schema: &Schema) -> Value {
     match &schema.kind {
         Kind::Ref(name) => reference(name),
@@ -375,12 +372,12 @@ fn inline(document: &Document, schema: &Schema) -> Value {
         Kind::Map(values) => marker("Map", Some(item(document, values))),
         Kind::Integer { width, .. } => json!({ "type": "integer", "format": width.format() }),
         Kind::Boolean => json!({ "type": "boolean" }),
-        // Objects and `oneOf`s are components, so that what is left is plain text.
+        // Objects and `oneOf`s are components, so only plain text is left.
         _ => json!({ "type": "string" }),
     }
 }
 
-/// typify's own way to say which Rust type a schema is.
+/// typify's own way to name the Rust type of a schema.
 fn marker(name: &str, parameter: Option<Value>) -> Value {
     json!({
         "x-rust-type": {

@@ -1,8 +1,8 @@
 //! How the server's types are read from JSON.
 //!
-//! serde's derive is made for any format and any type, and costs the compiler more than all the rest of a type. Where a
-//! type needs no more of it than a name for each member, it is read by the runtime instead, which is told the names:
-//! objects by their members, enumerations by their texts. What else there is keeps its derive.
+//! serde's derive supports any format and any type, and costs the compiler more than all the rest of a type. A type
+//! that needs only a name for each member is read by the runtime instead, which gets the names: objects by their
+//! members, enumerations by their texts. All others keep their derive.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use syn::{Path, Type, meta::ParseNestedMeta, parse_quote};
 use super::patch::{argument, underive};
 use super::strings;
 
-/// Patches the types of a module. `shared` is the path of the runtime, as seen from there.
+/// Patches the types of a module. `shared` is the path of the runtime, as seen from that module.
 pub(super) fn by_the_runtime(items: &mut Vec<Item>, shared: &Path) {
     let of_texts = strings::implementors(items, "FromStr");
     patched(items, |item| match item {
@@ -26,8 +26,8 @@ pub(super) fn by_the_runtime(items: &mut Vec<Item>, shared: &Path) {
     });
 }
 
-/// Patches those types alone that keep the members that are no properties: serde would read these from a buffer, which
-/// holds no exact decimal. `shared` is the path of what both sides share.
+/// Patches only those types that keep members beyond their properties: serde would read these from a buffer, which
+/// cannot hold an exact decimal. `shared` is the path of what both sides share.
 pub(super) fn with_others(items: &mut Vec<Item>, shared: &Path) {
     let keeps = |it: &ItemStruct| it.fields.iter().any(|it| Told::of(it).is_rest);
     patched(items, |item| match item {
@@ -36,7 +36,7 @@ pub(super) fn with_others(items: &mut Vec<Item>, shared: &Path) {
     });
 }
 
-/// Adds what is made of an item behind it.
+/// Adds what `made` returns for an item right after it.
 fn patched(items: &mut Vec<Item>, made: impl Fn(&mut Item) -> Option<Vec<Item>>) {
     for mut item in std::mem::take(items) {
         let added = made(&mut item);
@@ -45,20 +45,20 @@ fn patched(items: &mut Vec<Item>, made: impl Fn(&mut Item) -> Option<Vec<Item>>)
     }
 }
 
-/// What a member's attributes say of its name and its absence.
+/// What a member's attributes say about its name and its absence.
 #[derive(Default)]
 struct Told {
     name: Option<LitStr>,
     skipped_if: Option<LitStr>,
-    /// The default of a member that is left out, where it has one: a function, or that of its type.
+    /// The default of a missing member, if it has one: a function, or that of its type.
     default: Option<Option<ExprPath>>,
-    /// Whether null is a value of its type, and `None` says only that it is left out.
+    /// Whether null is a value of its type, so that `None` only means absent.
     keeps_null: bool,
-    /// Whether it has to be there though its type is an `Option`.
+    /// Whether it is required although its type is an `Option`.
     is_required: bool,
-    /// Whether it keeps the members that are no properties.
+    /// Whether it keeps the members that are not properties.
     is_rest: bool,
-    /// Whether they say something that the runtime does not know.
+    /// Whether they say anything that the runtime does not support.
     has_more: bool,
 }
 
@@ -92,7 +92,7 @@ impl Told {
         Ok(())
     }
 
-    /// What serde still has to know, to write the member.
+    /// What serde still needs, to write the member.
     fn written(self) -> Option<Attribute> {
         let name = self.name.map(|it| quote!(rename = #it));
         let skipped_if = self.skipped_if.map(|it| quote!(skip_serializing_if = #it));
@@ -101,7 +101,7 @@ impl Told {
         (!told.is_empty()).then(|| parse_quote!(#[serde(#(#told),*)]))
     }
 
-    /// The value of the member, when `value` is what was read, if it was there.
+    /// The value of the member, given in `value` what was read, if it was present.
     fn value(&self, value: &Ident, ty: &Type, at: usize) -> Expr {
         let at = syn::Index::from(at);
         let is_option = argument(ty, "Option").is_some();
@@ -115,7 +115,7 @@ impl Told {
     }
 }
 
-/// How an object is read; nothing where it needs more of serde.
+/// Reads an object through the runtime; `None` if it needs more of serde.
 fn object(item: &mut ItemStruct, shared: &Path) -> Option<Vec<Item>> {
     let Fields::Named(fields) = &mut item.fields else {
         return None;
@@ -151,7 +151,7 @@ fn members(
     shared: &Path,
 ) -> Item {
     let all = fields.named.iter().zip(told);
-    // A field has an identifier.
+    // These fields all have identifiers.
     let all = all.filter_map(|(field, told)| Some((field.ident.as_ref()?, &field.ty, told)));
     let (rest, listed): (Vec<_>, Vec<_>) = all.partition(|(_, _, told)| told.is_rest);
     let names = listed.iter().map(|(ident, _, told)| {
@@ -174,7 +174,7 @@ fn members(
     if let (Some(last), true) = (numbers.last_mut(), rest.is_empty()) {
         *last = quote!(_);
     }
-    // No member is called `members_` or `at_`: only keywords are given an underscore.
+    // No member is called `members_` or `at_`: only keywords get an underscore.
     parse_quote! {
         impl<'de> #shared::Object<'de> for #ident {
             const MEMBERS: &'static [&'static str] = &[#(#names),*];
@@ -197,8 +197,8 @@ fn members(
     }
 }
 
-/// How the field of all members that are no properties is written: without those that are called like a property,
-/// which would be there twice.
+/// Writes the field with all members that are not properties, leaving out those named like a property, which would
+/// occur twice.
 fn rest(ident: &Ident, field: &mut Field, shared: &Path) -> Item {
     let with = format!("{ident}::others_");
     let written = parse_quote!(#[serde(flatten, serialize_with = #with)]);
@@ -218,7 +218,7 @@ fn rest(ident: &Ident, field: &mut Field, shared: &Path) -> Item {
     }
 }
 
-/// Whether serde is told to refuse other members; nothing where it is told something else.
+/// Whether the attributes make serde refuse other members; `None` if they say anything else.
 fn closed(attributes: &[Attribute]) -> Option<bool> {
     let mut told = HashSet::new();
     for attribute in attributes.iter().filter(|it| it.path().is_ident("serde")) {

@@ -1,10 +1,9 @@
-//! Types of numbers, integers and texts of one form ([`super::formats`]): newtypes that cannot hold what the schema
-//! refuses.
+//! Types of numbers, integers and texts of a fixed form ([`super::formats`]): newtypes that cannot hold what the
+//! schema refuses.
 //!
-//! typify makes such types for strings only; for the rest it forgets the bounds, or leaves out what
-//! an identifier needs (`Eq`, `Hash`). These have the same surface: `TryFrom` and `FromStr` with a
-//! `ConversionError` that says the limit and the value, `Deref` to what is inside, and a
-//! `Deserialize` that checks.
+//! typify makes such types for strings only; for the rest it forgets the bounds, or leaves out what an identifier
+//! needs (`Eq`, `Hash`). These have the same API: `TryFrom` and `FromStr` with a `ConversionError` that states the
+//! limit and the value, `Deref` to the inner value, and a `Deserialize` that checks.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -15,7 +14,7 @@ use crate::names;
 
 use super::formats;
 
-/// The type of a scalar component that [`super::prepare::is_own`].
+/// The type of a scalar component for which [`super::prepare::is_own`] holds.
 pub(super) fn own(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
     let doc = super::prepare::described(schema).unwrap_or_else(|| format!("`{name}`"));
@@ -28,7 +27,7 @@ pub(super) fn own(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
     }
 }
 
-/// `Default`, for any scalar component that says one.
+/// `Default`, for any scalar component that has one.
 pub(super) fn default(name: &str, schema: &Schema, shared: &Path) -> Option<TokenStream> {
     let ident = format_ident!("{}", names::of_type(name));
     let default = schema.default.as_ref()?;
@@ -67,7 +66,7 @@ pub(super) fn default(name: &str, schema: &Schema, shared: &Path) -> Option<Toke
     })
 }
 
-/// `Display` as what is inside.
+/// `Display` like the inner value's.
 pub(super) fn shown_as_inner(ident: &Ident) -> TokenStream {
     quote! {
         impl ::std::fmt::Display for #ident {
@@ -113,7 +112,7 @@ fn integer(ident: &Ident, doc: &str, width: Width, bounds: &Bounds, shared: &Pat
     }
 }
 
-/// The bounds that the type itself does not keep. rustc warns of a comparison that cannot be otherwise.
+/// The bounds that the type itself does not imply. rustc warns about comparisons that are always true.
 fn inside(width: Width, bounds: &Bounds) -> Bounds {
     let (least, most) = width.range();
     let unless = |bound: &Option<Bound>, end: i128| {
@@ -169,7 +168,7 @@ fn decimal(literal: &str, shared: &Path) -> TokenStream {
     }
 }
 
-/// Statements that answer an error when `value` is out of bounds.
+/// Statements that return an error if `value` is out of bounds.
 fn checks(bounds: &Bounds, literal: impl Fn(&Bound) -> TokenStream) -> TokenStream {
     let one = |bound: &Option<Bound>, below: bool| {
         let bound = bound.as_ref()?;
@@ -196,7 +195,7 @@ fn checks(bounds: &Bounds, literal: impl Fn(&Bound) -> TokenStream) -> TokenStre
     quote!(#minimum #maximum)
 }
 
-/// What every newtype over a number has besides `TryFrom` that number.
+/// What every newtype over a number has besides `TryFrom` for that number.
 fn common(ident: &Ident, inner: &TokenStream, others: &[Ident], shared: &Path) -> TokenStream {
     let conversions = conversions(ident, inner, shared);
     quote! {
@@ -205,7 +204,7 @@ fn common(ident: &Ident, inner: &TokenStream, others: &[Ident], shared: &Path) -
     }
 }
 
-/// To what is inside, and from text.
+/// Conversions to the inner value, and from text.
 pub(super) fn conversions(ident: &Ident, inner: &TokenStream, shared: &Path) -> TokenStream {
     quote!(#shared::impl_conversions!(#ident(#inner));)
 }

@@ -1,11 +1,10 @@
 //! `schemars::JsonSchema` of every component: the schema as the document publishes it.
 //!
-//! dropshot asks types for their schemas, and publishes what they say. What a derived
-//! implementation makes of a type would be a second description beside the document's, and another
-//! one; so the types repeat the document. Two things are not the same in schemars' dialect of JSON
-//! Schema: an exclusive bound is a number of its own, and a user of `$ref` has to ask for its
-//! target, so that it is among the components. (Besides, the types that go without saying are written.) A component
-//! that is made of a schema that stands inline is none for dropshot, either: it is published where it stands.
+//! dropshot asks types for their schemas, and publishes the result. Derived implementations would be a second
+//! description beside the document's, and a different one; so the types repeat the document. Two things differ in
+//! schemars' dialect of JSON Schema: an exclusive bound is a number of its own, and a type that uses `$ref` must
+//! request its target, so that it is among the components. (Implied types are also written out.) A component made
+//! of an inline schema is not a component for dropshot either: it is published inline.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -63,7 +62,7 @@ fn collect<'a>(document: &'a Document, schema: &'a Schema, found: &mut Vec<&'a s
     }
 }
 
-/// The components that the text of a schema refers to besides: the parts of an `allOf`.
+/// The components that the text of a schema also refers to: the parts of an `allOf`.
 fn written<'a>(document: &'a Document, schema: &Value, found: &mut Vec<&'a str>) {
     match schema {
         Value::Object(members) => {
@@ -83,7 +82,7 @@ fn written<'a>(document: &'a Document, schema: &Value, found: &mut Vec<&'a str>)
     }
 }
 
-/// Writes the type that goes without saying: dropshot drops what limits values of no type.
+/// Writes out the implied type: dropshot drops limits without a type.
 fn imply(schema: &mut Value) {
     let Some(members) = schema.as_object_mut().filter(|it| !it.contains_key("type")) else {
         return;

@@ -1,4 +1,4 @@
-//! The server's glue, which stands beside `mod types` in a generated module.
+//! The server's glue, beside `mod types` in a generated module.
 //!
 //! ```text
 //! schemas       what requests are held against, as static data   server/schema.rs
@@ -8,8 +8,8 @@
 //! trait XApi    what a team implements; register()               server/api.rs
 //! ```
 //!
-//! Whatever is the same for all documents is in `openapi-dropshot-runtime`; what is written here is data,
-//! types and the few lines that connect them.
+//! Code that is the same for all documents is in `openapi-dropshot-runtime`; what is generated here is
+//! data, types and the few lines that connect them.
 
 mod answer;
 mod answers;
@@ -25,7 +25,7 @@ use crate::Document;
 use crate::model::{Kind, Operation, Schema};
 use crate::names;
 
-/// What stands beside `mod types` in the server's module. All that the model promises holds.
+/// What goes beside `mod types` in the server's module. Relies on all promises of the model.
 pub(crate) fn tokens(document: &Document) -> TokenStream {
     let schemas = schema::tokens(document);
     let operations = operation::tokens(document);
@@ -69,7 +69,7 @@ fn scalar_type(schema: &Schema) -> TokenStream {
             quote!(#width)
         }
         Kind::Number { .. } => quote!(openapi_dropshot_runtime::Decimal),
-        // Objects are no parameters.
+        // Objects are not parameters.
         Kind::String(_)
         | Kind::Object { .. }
         | Kind::Map(_)
@@ -87,7 +87,7 @@ fn component_type(name: &str) -> TokenStream {
     quote!(types::#name)
 }
 
-/// The schema of a parameter or header, as schemars has it.
+/// The schema of a parameter or header in schemars' dialect.
 fn described_schema(schema: &Schema) -> TokenStream {
     match &schema.kind {
         Kind::Ref(name) => {
@@ -108,7 +108,7 @@ fn optional<T: quote::ToTokens>(value: Option<T>) -> TokenStream {
     }
 }
 
-/// A doc comment of these paragraphs, those that are missing left out.
+/// A doc comment of these paragraphs; those that are `None` are left out.
 fn doc<'a>(paragraphs: impl IntoIterator<Item = Option<&'a str>>) -> TokenStream {
     let text = paragraphs
         .into_iter()

@@ -1,11 +1,10 @@
-//! Errors, or successes, of operations whose answers have several bodies, or none here and there.
+//! Errors and successes of operations whose responses have several bodies, or only sometimes one.
 //!
-//! 1. Their type is an enumeration of the bodies, beside the components, on both sides. Nothing of it is
-//!    sent but the body: which one it is, the status says.
-//! 2. The server publishes it as any of the bodies, and can tell which it holds.
+//! 1. On both sides, their type is an enumeration of the bodies, beside the components. Only the body is
+//!    sent; the status tells which one it is.
+//! 2. The server publishes it as any of the bodies, and can tell which one it holds.
 //! 3. progenitor knows one body for all errors, and one for all successes. It is shown bytes
-//!    ([`super::prepare`]), and the client's
-//!    builders read what the status says.
+//!    ([`super::prepare`]), and the client's builders read the body that the status calls for.
 
 use indexmap::{IndexMap, IndexSet};
 use proc_macro2::TokenStream;
@@ -18,7 +17,7 @@ use crate::names;
 
 use super::bodies;
 
-/// The bodies of which an answer has one, by the name of their type.
+/// For each such type, by name, the bodies of which a response has one.
 fn of_each(document: &Document) -> IndexMap<String, IndexSet<Option<&str>>> {
     let operations = document.operations.iter();
     let sets = operations.flat_map(|it| [it.success_bodies(), it.error_bodies()]);
@@ -131,7 +130,7 @@ struct Reader<'a> {
     success: Option<Type>,
 }
 
-/// What is read of an answer, and the function that makes `ty` of it.
+/// How a response is read, and the function that makes `ty` of the result.
 fn read_as(answer: &Response, ty: &Type) -> (Expr, Expr) {
     let variant = variant(answer.schema());
     match answer.schema() {
@@ -152,7 +151,7 @@ fn error(answer: &Response, ty: &Type) -> Expr {
 }
 
 impl Reader<'_> {
-    /// The answers of a class, by status.
+    /// The responses of a class, by status.
     fn class(&self, digit: u16, ty: &Type) -> Expr {
         let errors = &self.operation.errors;
         let arms = errors.iter().filter_map(|answer| match answer.status {

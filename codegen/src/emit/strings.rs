@@ -1,10 +1,9 @@
-//! What a Rust program expects of a text, for every newtype over a string and every enumeration.
+//! What a Rust program expects of texts, for every newtype over a string and every enumeration.
 //!
-//! 1. A newtype is a `str` to whoever only reads it (`impl_text!` of what is shared). typify stops at `Deref` to
-//!    `String`.
-//! 2. One without limits is made of a `&str`, too, like those that have some.
-//! 3. An enumeration lists its values, and gives the text of each.
-//! 4. An enumeration that refuses a text says which, and what there is: typify says "invalid value".
+//! 1. A newtype can be read as a `str` (`impl_text!` of the shared files). typify stops at `Deref` to `String`.
+//! 2. One without limits converts from a `&str` too, like those with limits.
+//! 3. An enumeration lists its values, and returns the text of each.
+//! 4. An enumeration that refuses a text names it, and the values allowed: typify only writes "invalid value".
 
 use std::collections::HashSet;
 
@@ -13,7 +12,7 @@ use syn::{
     Arm, Expr, Fields, ImplItem, Item, ItemEnum, ItemImpl, ItemStruct, Path, Type, parse_quote,
 };
 
-/// Mends the types of a module. `shared` is the path of what both sides share, as seen from there.
+/// Patches the types of a module. `shared` is the path of what both sides share, as seen from that module.
 pub(super) fn convenient(items: &mut Vec<Item>, shared: &Path) {
     let mut added = Vec::new();
     let of_texts = implementors(items, "FromStr");
@@ -52,13 +51,14 @@ pub(super) fn is_string(ty: &Type) -> bool {
     names.eq(["std", "string", "String"])
 }
 
-/// Whether the enumeration is one of texts: the variants of a `oneOf` hold something.
+/// Whether the enumeration consists of texts: the variants of a `oneOf` hold something.
 pub(super) fn is_of_texts(item: &ItemEnum, of_texts: &HashSet<String>) -> bool {
     let is_value = |it: &syn::Variant| matches!(it.fields, Fields::Unit);
     item.variants.iter().all(is_value) && of_texts.contains(&item.ident.to_string())
 }
 
-/// The types that implement the trait of this name: looked up once, since documents have thousands of types.
+/// The types that implement the trait of this name: looked up only once, since documents have thousands of
+/// types.
 pub(super) fn implementors(items: &[Item], name: &str) -> HashSet<String> {
     let of_item = |item: &Item| match item {
         Item::Impl(it) if implements(it, name) => match &*it.self_ty {
@@ -98,7 +98,7 @@ fn like_a_string(item: &ItemStruct, shared: &Path) -> Vec<Item> {
     from_text.into_iter().chain([text]).collect()
 }
 
-/// What typify says where step 1 says more.
+/// typify's implementation that step 1 replaces.
 fn derefs_to_string(item: &ItemImpl) -> bool {
     let is_string = |it: &ImplItem| matches!(it, ImplItem::Type(target) if is_string(&target.ty));
     implements(item, "Deref") && item.items.iter().any(is_string)

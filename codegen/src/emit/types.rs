@@ -1,4 +1,4 @@
-//! `mod types` and, for the client, what stands beside it: progenitor's output, patched.
+//! `mod types` and, for the client, what is beside it: progenitor's output, patched.
 
 use proc_macro2::TokenStream;
 use progenitor_impl::{
@@ -14,7 +14,7 @@ use super::patch::Shared;
 use super::prepare::{self, MARKER};
 use super::{bodies, mock, one_of, open, patch, paths, scalars, several};
 
-/// What is made of a document.
+/// Which side a document is generated for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side<'a> {
     /// The types alone, without builders.
@@ -56,8 +56,8 @@ pub(super) fn file(
     Ok(file)
 }
 
-/// The patched file of what progenitor makes for `httpmock`: a method an operation, with the types of
-/// `file`, whose module stands beside this one.
+/// The patched file of progenitor's output for `httpmock`: one method per operation, using the types
+/// of `file`, whose module is beside this one.
 pub(super) fn mock(document: &Document) -> Result<syn::File, Problems> {
     let made = || {
         let side = Side::Client { inner: None };
@@ -72,7 +72,7 @@ pub(super) fn mock(document: &Document) -> Result<syn::File, Problems> {
     Ok(file)
 }
 
-/// progenitor's output of the prepared document.
+/// progenitor's output for the prepared document.
 fn generated(document: &Document, side: Side<'_>) -> Result<syn::File, String> {
     let prepared = match side {
         Side::Server => prepare::components(document),
@@ -125,7 +125,7 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
     Ok(settings)
 }
 
-/// The types that this crate emits by itself, and the defaults of all.
+/// The types that this crate emits itself, and the defaults of all.
 fn own_types(document: &Document, side: Side<'_>, shared: &Path) -> TokenStream {
     let several = several::types(document);
     let reader = match side {

@@ -1,4 +1,4 @@
-//! Enumerations some of whose values are no names of Rust: typify was shown names for the variants instead
+//! Enumerations with values that are not valid Rust names: typify was shown names for the variants instead
 //! ([`prepare::seen_values`]), and here each variant gets its value back.
 
 use std::collections::HashMap;
@@ -30,11 +30,11 @@ pub(super) fn put_back(items: &mut [Item], document: &Document) {
     }
 }
 
-/// From what typify was shown of values to the values.
+/// Maps what typify was shown to the real values.
 struct Values(HashMap<String, String>);
 
 impl Values {
-    /// Those of a component, if typify was shown names instead.
+    /// The values of a component, if typify was shown names instead.
     fn of(schema: &Schema) -> Option<Self> {
         let Kind::String(text) = &schema.kind else {
             return None;

@@ -1,25 +1,25 @@
-//! Objects: what their members are that are no properties, and the fields of Rust of all.
+//! Objects: their members beyond `properties`, and the Rust fields of all members.
 
 use super::{Kind, Schema};
 use crate::names;
 
-/// The field of an object's type that keeps the members that are no properties. typify calls it so, too.
+/// The field of an object's type that keeps the members that are not properties. typify uses the same name.
 const EXTRA: &str = "extra";
 
-/// What the members of an object are that are no properties.
+/// Which members an object may have beyond its properties.
 #[derive(Clone, Debug, Default)]
 pub enum Others {
-    /// There are none.
+    /// None.
     Refused,
-    /// Anything; nothing keeps them.
+    /// Any; they are not kept.
     #[default]
     Ignored,
-    /// Of this schema, and kept beside the properties. It is not any value.
+    /// Members of this schema, kept beside the properties. The schema is not any value.
     Kept(Box<Schema>),
 }
 
 impl Others {
-    /// What those are that are kept.
+    /// Returns the schema of the members that are kept.
     pub(crate) fn kept(&self) -> impl Iterator<Item = &Schema> {
         let kept = match self {
             Others::Kept(schema) => Some(&**schema),
@@ -30,8 +30,8 @@ impl Others {
 }
 
 impl Schema {
-    /// The fields of Rust of an object: those of its properties, in their order, and the one that keeps the other
-    /// members, if it keeps any, which is called `extra` whatever the properties are called.
+    /// Returns the Rust fields of an object: those of its properties, in order, and the one that keeps the other
+    /// members, if they are kept. That one is always called `extra`, whatever the properties are called.
     pub(crate) fn fields(&self) -> (Vec<String>, Option<&'static str>) {
         let Kind::Object {
             properties, others, ..

@@ -1,4 +1,4 @@
-//! Operations: what is sent, and what is answered.
+//! Operations: requests and responses.
 
 use indexmap::IndexSet;
 
@@ -19,22 +19,22 @@ pub struct Operation {
     pub summary: Option<String>,
     /// `description`.
     pub description: Option<String>,
-    /// The tags, each of which [`Document::tags`](super::Document::tags) has.
+    /// The tags, all of them in [`Document::tags`](super::Document::tags).
     pub tags: Vec<String>,
     /// `deprecated`.
     pub deprecated: bool,
-    /// The alternatives of who may call it, each of all its schemes, and the one of nobody empty; none when
-    /// it is public.
+    /// The alternatives for authorization, each a list of schemes that are all required; an empty list stands for
+    /// anonymous access. No alternatives if the operation is public.
     pub security: Vec<Vec<Required>>,
-    /// The parameters, those of the path item included, in the document's order.
+    /// The parameters, including those of the path item, in the document's order.
     pub parameters: Vec<Parameter>,
     /// The request body.
     pub body: Option<Body>,
     /// The success, of which there may be [more](Operation::further).
     pub success: Response,
-    /// Others of 2xx, with the same headers.
+    /// Further successes of 2xx, with the same headers.
     pub further: Vec<Response>,
-    /// Every other answer, the narrower status first.
+    /// Every other response, narrower statuses first.
     pub errors: Vec<Response>,
     /// Where in the document it is.
     pub pointer: Pointer,
@@ -57,15 +57,14 @@ pub enum Method {
     Head,
 }
 
-/// A parameter of an operation; never nullable, never an object, and an array, of single values, only in a
-/// query.
+/// A parameter of an operation; never nullable, never an object, and an array (of single values) only in a query.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// The name, as it travels.
+    /// The name on the wire.
     pub name: String,
-    /// Where it travels.
+    /// Where it is sent.
     pub location: Location,
-    /// Whether it has to be there; always so in a path.
+    /// Whether it is required; always true in a path.
     pub required: bool,
     /// `description`.
     pub description: Option<String>,
@@ -75,7 +74,7 @@ pub struct Parameter {
     pub pointer: Pointer,
 }
 
-/// Where a parameter travels.
+/// Where a parameter is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Location {
     /// In a segment of the path.
@@ -93,48 +92,48 @@ pub struct Body {
     pub description: Option<String>,
     /// How it is written.
     pub content: Content,
-    /// Whether it may be null; only of JSON.
+    /// Whether it may be null; only for JSON.
     pub null: OrNull,
-    /// Whether it has to be there; always so where it is bytes, a text or multipart, or may be null.
+    /// Whether it is required; always true if it is bytes, a text or multipart, or may be null.
     pub required: bool,
     /// Where in the document it is.
     pub pointer: Pointer,
 }
 
-/// Whether a body may be null, and what says so.
+/// Whether a body may be null, and where the document says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OrNull {
     /// It is never null.
     #[default]
     Never,
-    /// What stands beside the reference to its component.
+    /// Nullable beside the reference to its component.
     Here,
-    /// Its component.
+    /// Nullable by its component.
     ByComponent,
 }
 
 /// How a body is written, and which component describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// JSON: this component.
+    /// JSON, described by this component.
     Json {
         /// The component.
         component: String,
-        /// `application/json`, or what says in `+json` that it is that, too (RFC 6839, section 3.1).
+        /// `application/json`, or a type whose `+json` marks it as JSON too (RFC 6839, section 3.1).
         media_type: String,
     },
     /// `application/x-www-form-urlencoded`, of a request: this component, an object of single values.
     Form(String),
     /// `text/plain`: this component, a string.
     Text(String),
-    /// `multipart/form-data`, of a request: parts that the handler reads.
+    /// `multipart/form-data`, of a request: the handler reads the parts.
     Multipart,
     /// Bytes of this media type, which may be `*/*`.
     Bytes(String),
 }
 
 impl Content {
-    /// The media type, as the document names it.
+    /// Returns the media type, as the document names it.
     #[must_use]
     pub fn media_type(&self) -> &str {
         match self {
@@ -146,7 +145,7 @@ impl Content {
         }
     }
 
-    /// The component that describes it.
+    /// Returns the component that describes it.
     #[must_use]
     pub fn schema(&self) -> Option<&str> {
         match self {
@@ -159,7 +158,7 @@ impl Content {
         }
     }
 
-    /// The media type, if it is JSON by another name than `application/json`.
+    /// Returns the media type, if it is JSON under a name other than `application/json`.
     #[must_use]
     pub fn json_type(&self) -> Option<&str> {
         match self {
@@ -170,45 +169,46 @@ impl Content {
     }
 }
 
-/// The media type of JSON that says nothing else.
+/// The plain media type of JSON.
 pub(crate) const JSON: &str = "application/json";
 
-/// Which statuses an answer has. The narrower is the smaller.
+/// Which statuses a response has. Narrower statuses order first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// This one: 101, 200 to 399 or 400 to 599.
+    /// Exactly this one: 101, 200 to 399 or 400 to 599.
     Code(u16),
     /// `4XX` or `5XX`, by its first digit.
     Class(u16),
-    /// `default`: those that nothing else says, of an error; of a success, which is then the only answer, all.
+    /// `default`: of an error, all statuses that no other response covers; of a success, which is then the only
+    /// response, all.
     Other,
 }
 
-/// An answer of one status, or of several that are errors.
+/// A response of one status, or, for errors, of several.
 #[derive(Clone, Debug)]
 pub struct Response {
     /// The status.
     pub status: Status,
     /// `description`.
     pub description: String,
-    /// The headers that it may carry, in the document's order.
+    /// The headers that it may have, in the document's order.
     pub headers: Vec<Header>,
-    /// How its body is written; `None` where it has none, as all answers to HEAD. An error's is JSON.
+    /// How its body is written; `None` if it has none, as in all responses to HEAD. An error's body is JSON.
     pub content: Option<Content>,
-    /// Whether it may be null; only of a success in JSON, and not of several that differ.
+    /// Whether it may be null; only for a success in JSON, and not for several that differ.
     pub null: OrNull,
-    /// What can be done next.
+    /// What a client can do next.
     pub links: Vec<Link>,
     /// Where in the document it is.
     pub pointer: Pointer,
 }
 
-/// What a reader of an answer can do next.
+/// What a client can do next with a response.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// The operation, which [`Document::operations`](super::Document::operations) has.
+    /// The operation, one of [`Document::operations`](super::Document::operations).
     pub operation: String,
-    /// The parameters of it that the link has values for, as published: `id` or `path.id`.
+    /// The operation's parameters that the link has values for, as published: `id` or `path.id`.
     pub parameters: Vec<String>,
     /// Whether the link has a request body.
     pub body: bool,
@@ -216,12 +216,12 @@ pub struct Link {
     pub pointer: Pointer,
 }
 
-/// A header of an answer; never nullable, never an array or an object.
+/// A header of a response; never nullable, never an array or an object.
 #[derive(Clone, Debug)]
 pub struct Header {
     /// The name, as the document spells it.
     pub name: String,
-    /// Whether every answer of this status carries it.
+    /// Whether every response of this status has it.
     pub required: bool,
     /// `description`.
     pub description: Option<String>,
@@ -230,7 +230,7 @@ pub struct Header {
 }
 
 impl std::fmt::Display for Status {
-    /// As documents spell it.
+    /// Formats it as documents spell it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Code(code) => code.fmt(f),
@@ -241,7 +241,7 @@ impl std::fmt::Display for Status {
 }
 
 impl Method {
-    /// As requests spell it: `GET`.
+    /// Returns the method as requests spell it: `GET`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -256,13 +256,13 @@ impl Method {
 }
 
 impl Response {
-    /// The component that describes its body.
+    /// Returns the component that describes its body.
     #[must_use]
     pub fn schema(&self) -> Option<&str> {
         self.content.as_ref().and_then(Content::schema)
     }
 
-    /// Whether it makes a websocket of the connection.
+    /// Returns whether it upgrades the connection to a websocket.
     #[must_use]
     pub fn is_upgrade(&self) -> bool {
         self.status == Status::Code(101)
@@ -270,7 +270,7 @@ impl Response {
 }
 
 impl Operation {
-    /// `operationId`, as progenitor should see it: the function, where the id is no name.
+    /// Returns the `operationId` to give to progenitor: the function, if the id is not a valid name.
     #[must_use]
     pub fn plain_id(&self) -> String {
         match names::is_plain(&self.id) {
@@ -279,20 +279,20 @@ impl Operation {
         }
     }
 
-    /// The Rust function named after the operation: `create_product`.
+    /// Returns the Rust function named after the operation: `create_product`.
     #[must_use]
     pub fn function(&self) -> String {
         names::value(&self.id)
     }
 
-    /// The stem of the Rust types named after the operation: `CreateProduct`.
+    /// Returns the stem of the Rust types named after the operation: `CreateProduct`.
     #[must_use]
     pub fn stem(&self) -> String {
         names::of_type(&self.id)
     }
 
-    /// What the hook that admits its callers is named after: the schemes, as in `key and token or public`;
-    /// `None` when it is public.
+    /// Returns the name of the hook that admits callers, built from the schemes, as in `key and token or public`;
+    /// `None` if it is public.
     #[must_use]
     pub fn admission(&self) -> Option<String> {
         let all = |required: &Vec<Required>| {
@@ -307,17 +307,18 @@ impl Operation {
         (!alternatives.is_empty()).then(|| alternatives.join(" or "))
     }
 
-    /// Every success.
+    /// Iterates over the successes.
     pub fn successes(&self) -> impl Iterator<Item = &Response> {
         std::iter::once(&self.success).chain(&self.further)
     }
 
-    /// Every answer, the successes first.
+    /// Iterates over all responses, successes first.
     pub fn answers(&self) -> impl Iterator<Item = &Response> {
         self.successes().chain(&self.errors)
     }
 
-    /// The components that describe the bodies of successes, and `None` for no body, where these differ; else nothing.
+    /// Returns the components that describe the bodies of successes, with `None` for no body, if they differ; else an
+    /// empty set.
     #[must_use]
     pub fn success_bodies(&self) -> IndexSet<Option<&str>> {
         let bodies: IndexSet<_> = self.successes().map(Response::schema).collect();
@@ -328,27 +329,26 @@ impl Operation {
         }
     }
 
-    /// The components that describe error bodies, in the order of the errors, and `None` for those without.
+    /// Returns the components that describe error bodies, in the order of the errors, with `None` for those without.
     #[must_use]
     pub fn error_bodies(&self) -> IndexSet<Option<&str>> {
         self.errors.iter().map(Response::schema).collect()
     }
 
-    /// What describes every error body: a component, or several, as in `failure or nothing`; `None` when no
-    /// error has a body.
+    /// Describes every error body: a component, or several, as in `failure or nothing`; `None` if no error has a body.
     #[must_use]
     pub fn error_schema(&self) -> Option<String> {
         one_of_bodies(&self.error_bodies())
     }
 
-    /// What describes the body of any success, where these differ: `thing or nothing`.
+    /// Describes the body of any success, if they differ: `thing or nothing`.
     #[must_use]
     pub fn success_schema(&self) -> Option<String> {
         one_of_bodies(&self.success_bodies())
     }
 }
 
-/// The name of what is any of these bodies; `None` when none is there.
+/// Returns the name for a choice of these bodies; `None` if there are none.
 pub(crate) fn one_of_bodies(bodies: &IndexSet<Option<&str>>) -> Option<String> {
     let has_some = bodies.iter().any(Option::is_some);
     let names = bodies.iter().map(|it| it.unwrap_or("nothing"));

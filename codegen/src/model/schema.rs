@@ -1,4 +1,4 @@
-//! Schemas, as the model has them.
+//! Schemas in the model.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -8,23 +8,23 @@ use super::Document;
 use super::{Others, Pointer};
 use crate::names;
 
-/// A schema, and where it stands.
+/// A schema, and its place in the document.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    /// What it admits, null left aside.
+    /// What it admits, apart from null.
     pub kind: Kind,
-    /// What it asks besides of numbers, booleans and objects. No type keeps it: the server's check does.
+    /// Further limits on numbers, booleans and objects. No type enforces them: the server's check does.
     pub limits: Vec<Limit>,
-    /// Whether it admits null besides, by its own words. What a reference leads to may say so, too: see
+    /// Whether it also admits null, by its own text. The target of a reference may admit it too: see
     /// [`Document::is_nullable`].
     pub nullable: bool,
     /// `description`.
     pub description: Option<String>,
     /// `default`, which passes the schema.
     pub default: Option<Value>,
-    /// The schema as it is published, references unresolved.
+    /// The schema as published, references unresolved.
     pub json: Value,
-    /// Whether it stands inline in the document, and is a component only for the sake of a type.
+    /// Whether it is inline in the document, and a component only because it needs a type.
     pub is_made: bool,
     /// Where in the document it is.
     pub pointer: Pointer,
@@ -37,7 +37,7 @@ pub enum Kind {
     Boolean,
     /// A whole number.
     Integer {
-        /// What holds it: no bound of its own leads beyond.
+        /// The type that holds it; the bounds lie within its range.
         width: Width,
         /// The bounds; each a whole number within 2^53 - 1 either way.
         bounds: Bounds,
@@ -64,9 +64,9 @@ pub enum Kind {
     Object {
         /// The properties, in the document's order.
         properties: IndexMap<String, Schema>,
-        /// The names of those that have to be there, each of them a property.
+        /// The names of the required members, each of them a property.
         required: Vec<String>,
-        /// What members are that `properties` does not name.
+        /// The members that `properties` does not name.
         others: Others,
     },
     /// An object whose members have any name.
@@ -79,7 +79,7 @@ pub enum Kind {
         /// From the values of that property to the components, in the document's order.
         mapping: IndexMap<String, String>,
     },
-    /// One of several schemas, told apart by a look at the value; always a component.
+    /// One of several schemas, told apart by looking at the value; always a component.
     Union(Vec<Alternative>),
     /// Null, and nothing else; always a component.
     Null,
@@ -102,12 +102,12 @@ pub(crate) enum OfForm {
     Json,
 }
 
-/// What no type keeps.
+/// A limit that no type enforces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// `multipleOf`: a decimal literal above 0.
     MultipleOf(String),
-    /// `enum` of numbers or booleans, null left aside: literals.
+    /// `enum` of numbers or booleans, apart from null: literals.
     Values(Vec<String>),
     /// `minProperties`
     MinProperties(u64),
@@ -118,13 +118,13 @@ pub enum Limit {
 /// One of several schemas.
 #[derive(Clone, Debug)]
 pub struct Alternative {
-    /// What tells it from the others: no value has the signs of two.
+    /// What distinguishes it from the others: no value has the signs of two.
     pub sign: Sign,
-    /// The component. Its null is that of the list.
+    /// The component. If it is nullable, the whole list is.
     pub schema: String,
 }
 
-/// What tells an alternative from others.
+/// What distinguishes an alternative from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// One of these texts.
@@ -139,17 +139,17 @@ pub enum Sign {
     Array,
     /// An object.
     Object,
-    /// An object that has this member. Others may have it, too, but are refused then.
+    /// An object that has this member. The others refuse objects that have it.
     Member(String),
-    /// Nothing but that the value passes the alternative.
+    /// Nothing but the fact that the value passes the alternative.
     Fits {
-        /// Whether it may pass no other alternative: the list is a `oneOf`. Otherwise the first that it passes is
-        /// meant.
+        /// Whether it may pass no other alternative, because the list is a `oneOf`. Otherwise the first that it
+        /// passes is meant.
         alone: bool,
     },
 }
 
-/// What holds a whole number.
+/// The type that holds a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// `format: int8`
@@ -188,7 +188,7 @@ pub struct Bound {
     pub exclusive: bool,
 }
 
-/// What is said about text. Lengths count Unicode code points.
+/// The constraints on text. Lengths count Unicode code points.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     /// `minLength`.
@@ -199,7 +199,7 @@ pub struct Text {
     pub pattern: Option<String>,
     /// `format`.
     pub format: Option<Format>,
-    /// `enum`, null left aside; empty when any text will do.
+    /// `enum`, apart from null; empty if any text is allowed.
     pub enumeration: Vec<String>,
 }
 
@@ -220,12 +220,12 @@ pub enum Format {
     Ipv4,
     /// `ipv6`: RFC 4291, section 2.2.
     Ipv6,
-    /// `uri`, `uri-reference`: told to readers; any text passes.
+    /// `uri`, `uri-reference`: only documentation; any text passes.
     Uri,
 }
 
 impl Width {
-    /// The type of Rust: `u16`.
+    /// Returns the Rust type: `u16`.
     #[must_use]
     pub const fn rust(self) -> &'static str {
         match self {
@@ -240,7 +240,7 @@ impl Width {
         }
     }
 
-    /// The format, as OpenAPI and those after it have it: `uint16`.
+    /// Returns the format, as OpenAPI and its users write it: `uint16`.
     #[must_use]
     pub const fn format(self) -> &'static str {
         match self {
@@ -255,7 +255,7 @@ impl Width {
         }
     }
 
-    /// The least and the most that it holds.
+    /// Returns the least and the greatest value that it holds.
     #[must_use]
     pub const fn range(self) -> (i128, i128) {
         match self {
@@ -272,7 +272,7 @@ impl Width {
 }
 
 impl Text {
-    /// The variants of Rust for the values of the enumeration.
+    /// Returns the Rust variants for the values of the enumeration.
     #[must_use]
     pub fn variants(&self) -> Vec<String> {
         names::variants(self.enumeration.iter().map(String::as_str))
@@ -280,25 +280,25 @@ impl Text {
 }
 
 impl Schema {
-    /// The components that the schema refers to, at any depth of its own text.
+    /// Returns the components that the schema refers to, at any depth of its own text.
     #[must_use]
     pub fn references(&self) -> Vec<&str> {
         self.referred(true)
     }
 
-    /// Those of them that a value of its type holds within itself: not in a list, a map or a variant,
-    /// which hold what they have elsewhere.
+    /// Returns those of them that a value of its type contains directly: not through a list, a map or a variant,
+    /// whose contents are stored elsewhere.
     #[must_use]
     pub(crate) fn held(&self) -> Vec<&str> {
         self.referred(false)
     }
 
-    /// Whether all of its values are texts that may be shown.
+    /// Returns whether all of its values are texts that may be shown.
     pub(crate) fn is_text(&self, schemas: &IndexMap<String, Schema>) -> bool {
         self.is_all(schemas, |text| text.format != Some(Format::Password))
     }
 
-    /// How it is written as a member of a form (OpenAPI 3.0.3, Encoding Object).
+    /// Returns how it is written as a member of a form (OpenAPI 3.0.3, Encoding Object).
     pub(crate) fn of_form(&self, schemas: &IndexMap<String, Schema>) -> OfForm {
         match &self.kind {
             Kind::Ref(name) => match schemas.get(name) {
@@ -316,7 +316,7 @@ impl Schema {
         }
     }
 
-    /// Whether all of its values are such texts.
+    /// Returns whether all of its values are texts that `admits` accepts.
     fn is_all(&self, schemas: &IndexMap<String, Schema>, admits: fn(&Text) -> bool) -> bool {
         let (mut seen, mut open) = (Vec::new(), vec![self]);
         while let Some(schema) = open.pop() {
@@ -334,7 +334,7 @@ impl Schema {
         true
     }
 
-    /// Whether something in its own text is any value.
+    /// Returns whether any part of its own text is any value.
     pub(crate) fn has_any(&self) -> bool {
         match &self.kind {
             Kind::Any => true,
@@ -349,7 +349,7 @@ impl Schema {
         }
     }
 
-    /// The alternatives that are told by trial.
+    /// Returns the alternatives that are told apart by trial.
     pub(crate) fn tried(&self) -> impl Iterator<Item = &str> {
         let alternatives = match &self.kind {
             Kind::Union(alternatives) => alternatives.as_slice(),

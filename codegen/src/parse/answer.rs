@@ -1,4 +1,4 @@
-//! Answers: their status, headers and body.
+//! Responses: their status, headers and body.
 
 use serde_json::Value;
 
@@ -28,16 +28,16 @@ const EXAMPLE: Keywords = Keywords::new(
     &["summary", "description"],
 );
 
-/// The answers of an operation.
+/// The responses of an operation.
 pub(super) struct Answers {
     pub(super) success: Response,
     pub(super) further: Vec<Response>,
     pub(super) errors: Vec<Response>,
 }
 
-/// The success of an operation, what is the same with another status, and its errors.
+/// Reads the success of an operation, further successes that differ only in status, and its errors.
 ///
-/// Answers to HEAD have no body (RFC 9110, section 9.3.2): `content` says what GET would answer.
+/// Responses to HEAD have no body (RFC 9110, section 9.3.2): `content` describes what GET would return.
 pub(super) fn all(
     reader: &Reader<'_>,
     operation: &Place<'_>,
@@ -61,7 +61,7 @@ pub(super) fn all(
     errors.sort_by_key(|answer: &Response| answer.status);
     if successes.is_empty() && errors.len() == 1 && is_anything(&errors[0]) {
         let anything = errors.remove(0);
-        // Earlier versions of dropshot wrote so of a websocket.
+        // Earlier versions of dropshot described websockets like this.
         successes.push(match operation.get(WEBSOCKET) {
             Some(_) => Response {
                 status: Status::Code(101),
@@ -97,8 +97,8 @@ pub(super) fn all(
     })
 }
 
-/// Several successes of an operation are one result, which has several statuses, and with them the same body or one
-/// of several in JSON.
+/// Checks that several successes of an operation can be one result: several statuses, with the same body or with
+/// one of several in JSON.
 fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) {
     let headers = |answer: &Response| -> Vec<_> {
         let headers = answer.headers.iter();
@@ -125,7 +125,7 @@ fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) 
     }
 }
 
-/// Whether its body is JSON that is never null, or none.
+/// Whether its body is non-null JSON, or absent.
 fn is_json(answer: &Response) -> bool {
     matches!(answer.content, None | Some(Content::Json { .. })) && answer.null == OrNull::Never
 }
@@ -134,13 +134,13 @@ fn is_success(status: Status) -> bool {
     matches!(status, Status::Code(..400))
 }
 
-/// Whether this, as the only answer, says that the handler makes the whole answer: dropshot's
+/// Whether this, as the only response, means that the handler makes the whole response: dropshot's
 /// `Response<Body>`.
 fn is_anything(answer: &Response) -> bool {
     answer.status == Status::Other && matches!(answer.content, Some(Content::Bytes(_)))
 }
 
-/// All bodies of errors are JSON, and none is null.
+/// Checks that all bodies of errors are JSON, and that none may be null.
 fn check_errors(reader: &Reader<'_>, errors: &[Response]) {
     for answer in errors {
         match answer.content {
@@ -196,8 +196,8 @@ fn of_status<'a>(
     one(reader, place, status, &part(stem, what))
 }
 
-/// An answer, wherever it stands; `name` is that of its body, if that has none. A component has no status;
-/// 200 stands for all.
+/// Reads a response, wherever it is defined; `name` is for its body, if that has no name. A component has no
+/// status; 200 stands for all.
 pub(super) fn one<'a>(
     reader: &Reader<'a>,
     place: Place<'a>,
@@ -210,7 +210,7 @@ pub(super) fn one<'a>(
     let headers = headers(reader, &place, name);
     let links = link::all(reader, &place);
     let body = match (place.get("content"), status) {
-        // Earlier versions of dropshot wrote one of anything.
+        // Earlier versions of dropshot wrote one that is anything.
         (_, Status::Code(101)) | (None, _) => None,
         (Some(content), Status::Code(status @ (204 | 205 | 304))) => {
             reader.refuse(
@@ -267,7 +267,7 @@ pub(super) fn check_header_name(reader: &Reader<'_>, name: &str, pointer: &Point
     );
 }
 
-/// A header, wherever it stands. `whole` is what it is a part of.
+/// Reads a header, wherever it is defined. `whole` is what it is a part of.
 pub(super) fn header<'a>(
     reader: &Reader<'a>,
     name: &str,
@@ -290,7 +290,7 @@ pub(super) fn header<'a>(
     })
 }
 
-/// `examples`, whose references lead somewhere and whose keywords are known.
+/// Checks `examples`: references must resolve, and keywords must be known.
 pub(super) fn examples<'a>(reader: &Reader<'a>, holder: &Place<'a>) {
     let Some(place) = holder.get("examples") else {
         return;
@@ -301,7 +301,7 @@ pub(super) fn examples<'a>(reader: &Reader<'a>, holder: &Place<'a>) {
     }
 }
 
-/// An example, wherever it stands.
+/// Checks an example, wherever it is defined.
 pub(super) fn example<'a>(reader: &Reader<'a>, place: Place<'a>) {
     if let Some(place) = reader.follow(place, "examples") {
         reader.object(place, &EXAMPLE);

@@ -1,7 +1,7 @@
 //! `minimum` and `maximum`, exactly.
 //!
-//! A document is read through binary floating point, and dropshot and schemars hold bounds in it.
-//! So only numbers are taken that survive the way: a limit that was rounded is another limit.
+//! Documents are read through binary floating point, in which dropshot and schemars also hold
+//! bounds. So only numbers that survive this are accepted: a rounded limit is a different limit.
 
 use serde_json::{Number, Value};
 
@@ -9,10 +9,10 @@ use crate::model::{Bound, Bounds, Width};
 
 use super::reader::{Place, Reader};
 
-/// The largest whole number up to which `f64` has all of them: 2^53 - 1.
+/// The largest whole number such that `f64` represents all up to it: 2^53 - 1.
 const MAX_EXACT: i64 = 9_007_199_254_740_991;
 
-/// The digits that any decimal keeps on its way through `f64`.
+/// The number of digits of a decimal that always survive `f64`.
 const MAX_DIGITS: usize = 15;
 
 /// Which numbers are exact, as decimal literals without exponent.
@@ -28,7 +28,7 @@ pub(super) fn whole(width: Width) -> impl Fn(&Number) -> Option<String> {
     }
 }
 
-/// The bounds without those that the width implies: `minimum: 0` of what has no sign.
+/// The bounds without those that the width implies: `minimum: 0` of an unsigned type.
 pub(super) fn beyond(width: Width, bounds: Bounds) -> Bounds {
     let (least, most) = width.range();
     let implied = |bound: &Bound, end: i128| !bound.exclusive && bound.value == end.to_string();
@@ -49,7 +49,7 @@ pub(super) fn decimal(number: &Number) -> Option<String> {
     (digits.trim_matches('0').len() <= MAX_DIGITS && literal.len() <= 40).then_some(literal)
 }
 
-/// The bounds of a schema. `None` when they were refused.
+/// Reads the bounds of a schema. `None` if they were refused.
 pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, exact: Exact<'_>) -> Option<Bounds> {
     let minimum = bound(reader, place, ["minimum", "exclusiveMinimum"], exact);
     let maximum = bound(reader, place, ["maximum", "exclusiveMaximum"], exact);
@@ -132,7 +132,7 @@ pub(super) fn fault(bounds: &Bounds, number: &Number) -> Option<&'static str> {
     }
 }
 
-/// Exact enough to compare what [`Exact`] let pass.
+/// Exact enough to compare values that [`Exact`] accepted.
 fn as_f64(bound: &Bound) -> f64 {
     // A bound is a decimal literal, which always parses.
     bound.value.parse().unwrap_or(f64::NAN)

@@ -1,11 +1,11 @@
 //! Bodies: their media type, and what describes them.
 //!
-//! 1. A body has one media type. JSON, by whatever name in `+json`, forms and texts are described by a component, and
-//!    checked by it.
-//! 2. Any other is bytes, which nothing describes: their schema is that of a file (`type: string`,
-//!    `format: binary`), or there is none, or it is `{}`, which is how dropshot writes it.
-//! 3. The parts of `multipart/form-data` are read by the handler, so that their schema is that of a file,
-//!    too, as dropshot writes it.
+//! 1. A body has one media type. JSON (including any `+json`), forms and texts are described and checked by a
+//!    component.
+//! 2. Anything else is bytes, which nothing describes: their schema is that of a file (`type: string`,
+//!    `format: binary`), is absent, or is `{}`, which is how dropshot writes it.
+//! 3. The handler reads the parts of `multipart/form-data`, so their schema is that of a file too, as dropshot writes
+//!    it.
 
 use serde_json::{Value, json};
 
@@ -22,15 +22,15 @@ const MEDIA_TYPE: Keywords = Keywords::new(
     &["example", "examples"],
 );
 
-/// Whose body it is.
+/// Which message the body belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Request,
     Answer,
 }
 
-/// The `content` of a request body or an answer, and whether it may be null where it stands; `name` is that
-/// of the component that is made of a schema that stands here.
+/// Reads the `content` of a request body or a response, and whether it may be null there; `name` is for the component
+/// made of an inline schema.
 pub(super) fn all<'a>(
     reader: &Reader<'a>,
     holder: &Place<'a>,
@@ -74,7 +74,7 @@ fn one<'a>(
             "remove it: a list is written as the name with each item, and what else is no single value as JSON",
         );
     }
-    // Where nothing is said, it is anything.
+    // Without a schema, it is anything.
     let schema = place.get("schema").unwrap_or(Place {
         value: reader.anything,
         pointer: place.pointer.child("schema"),
@@ -98,7 +98,7 @@ fn one<'a>(
                 component,
                 media_type,
             };
-            // What the component says of null is known once all are read.
+            // Whether the component is nullable is known only once all are read.
             let null = if nullable {
                 OrNull::Here
             } else {
@@ -125,8 +125,8 @@ fn one<'a>(
     content.map(|content| (content, OrNull::Never))
 }
 
-/// The component that a body is: the one that it refers to, or the one that is made of it; and whether it may be null
-/// besides.
+/// The component that describes a body, either referred to or made of an inline schema; and whether the body may also
+/// be null.
 fn component<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str) -> Option<(String, bool)> {
     let schema = schema::inline(reader, place, name)?;
     let nullable = schema.nullable;
@@ -148,8 +148,8 @@ fn is_json(media: &str) -> bool {
     media == JSON || (media.ends_with("+json") && is_type(media))
 }
 
-/// Whether bodies of this type are taken as bytes. Of JSON, forms and multipart more is known, and of the
-/// ranges, only `*/*` is understood.
+/// Whether bodies of this type are handled as bytes. JSON, forms and multipart have handling of their own, and of the
+/// ranges, only `*/*` is supported.
 fn is_bytes(media: &str) -> bool {
     let is_known = media.ends_with("json") || media.starts_with("multipart/");
     let is_form = media == "application/x-www-form-urlencoded";
@@ -172,7 +172,7 @@ fn is_of_bytes(place: &Place<'_>) -> bool {
     schema.is_none_or(|it| *it.value == json!({}) || it.value["format"] == "binary")
 }
 
-/// Refuses a schema that says more than that there are bytes.
+/// Refuses a schema that describes more than plain bytes.
 fn check_bytes(reader: &Reader<'_>, place: &Place<'_>, why: &str) -> bool {
     let Some(schema) = place.get("schema") else {
         return true;
@@ -194,7 +194,7 @@ fn check_bytes(reader: &Reader<'_>, place: &Place<'_>, why: &str) -> bool {
     is_plain
 }
 
-/// Refuses items of a list in a form that no text is.
+/// Refuses a list in a form whose items no text can be.
 fn check_items(reader: &Reader<'_>, schemas: &Schemas, list: &Schema) {
     match &list.kind {
         Kind::Ref(name) => {
@@ -210,7 +210,7 @@ fn check_items(reader: &Reader<'_>, schemas: &Schemas, list: &Schema) {
     }
 }
 
-/// Refuses null where a form has texts, none of which is null.
+/// Refuses null where a form has texts, since no text is null.
 fn check_null(reader: &Reader<'_>, schemas: &Schemas, member: &Schema) {
     let target = match &member.kind {
         Kind::Ref(name) => schemas.get(name),
@@ -226,7 +226,7 @@ fn check_null(reader: &Reader<'_>, schemas: &Schemas, member: &Schema) {
     }
 }
 
-/// Says of bodies in JSON whether their components let them be null.
+/// Records for bodies in JSON whether their components let them be null.
 pub(super) fn admit_null(schemas: &Schemas, operation: &mut Operation) {
     let nullable = |content: &Content| match content {
         Content::Json { component, .. } => schemas.get(component).is_some_and(|it| it.nullable),
@@ -256,8 +256,8 @@ fn bodies(operation: &Operation) -> impl Iterator<Item = (&Content, &Pointer, bo
     answers.chain(body.map(|it| (&it.content, &it.pointer, true)))
 }
 
-/// Refuses bodies that are not what their media type can say: none but JSON is null; a form is an object, and a text is
-/// a string.
+/// Refuses bodies that their media type cannot represent: only JSON may be null; a form must be an object, and a text a
+/// string.
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operation) {
     for (content, pointer, may_be_null) in bodies(operation) {
         let Some(name) = content.schema() else {

@@ -1,4 +1,4 @@
-//! Whether what `default` says passes the schema that it belongs to.
+//! Checks that each `default` passes the schema that it belongs to.
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use super::reader::Reader;
 
 type Schemas = IndexMap<String, Schema>;
 
-/// Refuses defaults that do not pass their own schemas, here and in all that stands inside.
+/// Refuses defaults that do not pass their own schemas, in this schema and in everything inside it.
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, schema: &Schema) {
     if let Some(default) = &schema.default
         && let Some(fault) = fault(schemas, schema, default)
@@ -53,7 +53,7 @@ fn fault(schemas: &Schemas, schema: &Schema, value: &Value) -> Option<&'static s
         return Some(fault);
     }
     match (&schema.kind, value) {
-        // A component that was refused has been spoken of.
+        // A component that was refused has already been reported.
         (Kind::Any, _) => None,
         (Kind::Ref(name), value) => inside(schemas.get(name)?, value),
         (Kind::Boolean, Value::Bool(_)) => None,
@@ -183,7 +183,7 @@ pub(super) fn fault_of_text(text: &Text, value: &str) -> Option<&'static str> {
         return Some("it is longer than `maxLength`");
     }
     if let Some(pattern) = &text.pattern {
-        // A backtracking matcher might never come back from a pattern of others.
+        // On patterns from elsewhere, a backtracking matcher might never return.
         let regex = linear::translated(pattern).and_then(|it| regex::Regex::new(&it).ok());
         match regex {
             Some(regex) if regex.is_match(value) => {}

@@ -1,8 +1,8 @@
-//! What goes one way only: `readOnly` is for answers, `writeOnly` for requests.
+//! Properties for one direction only: `readOnly` is for responses, `writeOnly` for requests.
 //!
-//! One type for both ways would hold what one of them must not have, and would leave open whether it is
-//! required. So a property that is read only is taken where no request has it, and one that is written only where
-//! no answer does. There, the two keywords say nothing.
+//! One type for both directions would hold properties that one of them must not have, and would leave open
+//! whether they are required. So a read-only property is accepted if no request has it, and a write-only one if
+//! no response does. Then, the two keywords have no further effect.
 
 use std::collections::HashSet;
 
@@ -11,13 +11,13 @@ use crate::model::{Kind, Operation, Schema};
 use super::graph::Schemas;
 use super::reader::Reader;
 
-/// A way that bodies go.
+/// A direction in which bodies are sent.
 struct Way {
-    /// What marks the properties that do not go it.
+    /// The keyword that marks properties not sent in this direction.
     keyword: &'static str,
-    /// What these are, and what has one.
+    /// In problems: what these properties are for, and the message that has one.
     marked: [&'static str; 2],
-    /// The components that go it in an operation.
+    /// The components that an operation sends in this direction.
     bodies: fn(&Operation) -> Vec<String>,
 }
 
@@ -41,7 +41,7 @@ const WAYS: [Way; 2] = [
     },
 ];
 
-/// Refuses what goes the wrong way.
+/// Refuses properties sent in the wrong direction.
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operations: &[Operation]) {
     for Way {
         keyword,

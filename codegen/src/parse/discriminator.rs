@@ -1,5 +1,5 @@
-//! A `oneOf` whose author says by a `discriminator` which alternative a value is: the first of the ways to tell
-//! ([`super::one_of`]).
+//! A `oneOf` with a `discriminator`, by which the author says which alternative a value is: the first of the
+//! ways to tell ([`super::one_of`]).
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -17,8 +17,8 @@ const DISCRIMINATOR: Keywords =
     Keywords::of_schema("a discriminator", &["propertyName", "mapping"]);
 
 impl Union<'_, '_> {
-    /// A variant that may leave the property out is taken with the property required: the standard
-    /// has it that a value without it means nothing.
+    /// If a variant may omit the property, it is read as requiring it: by the standard, a value without it
+    /// means nothing.
     pub(super) fn discriminated(&self, discriminator: Place<'_>) -> Option<Kind> {
         let reader = self.reader;
         let listed = self.listed()?;
@@ -41,7 +41,7 @@ impl Union<'_, '_> {
                     if has && !requires(raw, &property) {
                         let pointer = discriminator.pointer.child("propertyName");
                         let required = Members::requiring(&property, pointer);
-                        // What is made of the variant is an object alone.
+                        // The component made of the variant is an object only.
                         let said = schema::said(reader, self.places.get(at)?, &variant)?;
                         self.admit_null(said.nullable);
                         self.with_parts(at, &part(self.name, &value), &[required])?
@@ -59,7 +59,7 @@ impl Union<'_, '_> {
         })
     }
 
-    /// The variants, which a discriminator knows by their names.
+    /// The variants by name, as a discriminator refers to them.
     fn listed(&self) -> Option<Vec<String>> {
         let reader = self.reader;
         let mut listed = Vec::new();
@@ -85,7 +85,7 @@ impl Union<'_, '_> {
         Some(listed)
     }
 
-    /// Which value leads to which variant where nothing says so: those that the variant lists, or its name.
+    /// Which value leads to which variant by default: the values that the variant lists, or its name.
     fn implied(&self, listed: &[String], property: &str) -> IndexMap<String, String> {
         let mut mapping = IndexMap::new();
         for (raw, name) in self.raw.iter().zip(listed) {
@@ -98,7 +98,7 @@ impl Union<'_, '_> {
     }
 }
 
-/// From the values of the discriminator to the variants: each of them, and no other component.
+/// The map from values of the discriminator to variants: all of them, and no other component.
 fn mapping(
     reader: &Reader<'_>,
     place: &Place<'_>,

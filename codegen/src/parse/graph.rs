@@ -1,8 +1,8 @@
-//! What concerns several schemas: references, defaults, the variants of a `oneOf`, and what operations
-//! ask of theirs.
+//! Checks across schemas: references, defaults, the variants of a `oneOf`, and what operations require of their
+//! schemas.
 //!
-//! Problems are found here only among schemas that are right by themselves; a component that was
-//! refused already is left alone.
+//! Only schemas that are right by themselves are checked here; a component that was already refused is left
+//! alone.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -16,8 +16,8 @@ use super::default;
 use super::reader::Reader;
 use super::trial;
 
-/// How many references may follow each other. What walks along them (types, checks, comparisons)
-/// recurses, and a generated type nested deeper than this has no reader.
+/// How many references may follow each other. Code that follows them (types, checks, comparisons) recurses, and a
+/// generated type nested deeper than this would be unreadable.
 pub(super) const MAX_DEPTH: usize = 32;
 
 pub(super) type Schemas = IndexMap<String, Schema>;
@@ -44,7 +44,7 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
     }
 }
 
-/// What operations ask of the schemas of their parameters, bodies and headers.
+/// Checks what operations require of the schemas of their parameters, bodies and headers.
 pub(super) fn check_operations(reader: &Reader<'_>, schemas: &Schemas, operations: &[Operation]) {
     for operation in operations {
         for parameter in &operation.parameters {
@@ -65,8 +65,8 @@ pub(super) fn check_operations(reader: &Reader<'_>, schemas: &Schemas, operation
     }
 }
 
-/// Refuses references that run in circles, so that a type would hold itself, and those that run too deep. Whether
-/// none does.
+/// Refuses references that form a cycle through which a type would contain itself, and chains of references that
+/// are too deep. Returns whether none is too deep.
 fn check_depth(reader: &Reader<'_>, schemas: &Schemas) -> bool {
     let is_shallow = Cell::new(true);
     let waiting = settle(schemas, Schema::held, |_| {});
@@ -88,8 +88,8 @@ fn check_depth(reader: &Reader<'_>, schemas: &Schemas) -> bool {
     is_shallow.get()
 }
 
-/// Components settle one by one, each after all that it refers to; those that never do are in a circle, or
-/// lead into one, and are the result. `deep` is told of those that settle too late.
+/// Settles components one by one, each after everything that it refers to. Returns those that never settle, since
+/// they are in a cycle or lead into one. Calls `deep` for those that settle too late.
 fn settle<'a>(
     schemas: &'a Schemas,
     references: fn(&'a Schema) -> Vec<&'a str>,
@@ -131,7 +131,7 @@ fn settle<'a>(
     waiting
 }
 
-/// One circle for each component that waits for itself, told from its first component.
+/// Finds one cycle for each component that waits for itself, listed from its first component.
 fn circles<'a>(schemas: &'a Schemas, waiting: &HashMap<&str, usize>) -> Vec<Vec<&'a str>> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let mut found = Vec::new();
@@ -145,7 +145,7 @@ fn circles<'a>(schemas: &'a Schemas, waiting: &HashMap<&str, usize>) -> Vec<Vec<
         while let Some(name) = next {
             match seen.get(name) {
                 None => {}
-                // Met on this very walk: the path from there on is the circle.
+                // Met on this very walk: the path from there on is the cycle.
                 Some(&met) if met == walk => {
                     let from = path.iter().position(|it| *it == name).unwrap_or_default();
                     let mut circle = path.split_off(from);
@@ -166,7 +166,7 @@ fn circles<'a>(schemas: &'a Schemas, waiting: &HashMap<&str, usize>) -> Vec<Vec<
     found
 }
 
-/// The variant says by itself which variant it is.
+/// Checks that the variant itself states which variant it is.
 fn check_variant(
     reader: &Reader<'_>,
     schemas: &Schemas,
@@ -205,7 +205,7 @@ fn check_variant(
     }
 }
 
-/// The discriminator of a variant lists the values that lead to the variant, and no others.
+/// Checks that the discriminator of a variant lists exactly the values that lead to the variant.
 fn check_values(
     reader: &Reader<'_>,
     schemas: &Schemas,
@@ -240,8 +240,8 @@ fn check_values(
     }
 }
 
-/// A list in a query is written as many times as it has items. So it has single values, is never empty, and
-/// stands for nothing else where it is left out.
+/// Checks a list in a query, which is written once per item. So its items must be single values, an empty list is
+/// left out, and leaving it out cannot mean anything else.
 fn check_list(reader: &Reader<'_>, schemas: &Schemas, parameter: &Parameter, items: &Schema) {
     check_single_value(reader, schemas, items, true);
     let refuse = |cause, remedy| reader.refuse(&parameter.pointer, cause, remedy);
@@ -265,8 +265,8 @@ fn check_list(reader: &Reader<'_>, schemas: &Schemas, parameter: &Parameter, ite
     }
 }
 
-/// What a schema that must be one plain value turns out to be otherwise, refused. The value travels
-/// as text: in a path, a query or a header. No text is null, so that `nullable` says nothing there.
+/// Refuses a schema that must be one plain value and is not. The value is sent as text: in a path, a query or a
+/// header. No text is null, so `nullable` has no effect there.
 pub(super) fn check_single_value(
     reader: &Reader<'_>,
     schemas: &Schemas,

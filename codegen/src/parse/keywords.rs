@@ -1,20 +1,20 @@
-//! Which keywords an object of the document may have. Whatever its list lacks is refused ([`super::reader`]).
+//! The keywords that each kind of object in the document may have. Any other is refused ([`super::reader`]).
 
 /// The keywords of one kind of object.
 #[derive(Clone, Copy)]
 pub(super) struct Keywords {
-    /// What the object is, as problems call it: `an operation`.
+    /// What the object is called in problems: `an operation`.
     pub(super) what: &'static str,
-    /// What the generator reads.
+    /// The keywords that the generator reads.
     pub(super) read: &'static [&'static str],
-    /// What is told to readers, and changes nothing.
+    /// The keywords that are documentation, and change nothing.
     pub(super) told: &'static [&'static str],
-    /// Whether every `x-...` is told to readers, too, and not only [`EXTENSIONS`].
+    /// Whether every `x-...` counts as documentation, not only [`EXTENSIONS`].
     pub(super) extensions: bool,
 }
 
-/// Extensions that say nothing about what is sent, wherever they stand: of dropshot and typify, what the
-/// schema or the parameters beside them say, too; of others, how pages about the document look.
+/// Extensions that never affect what is sent: those of dropshot and typify repeat what the schema or the
+/// parameters beside them say; the others concern the look of pages about the document.
 const EXTENSIONS: &[&str] = &[
     "x-addedInVersion",
     "x-codeSamples",
@@ -33,20 +33,20 @@ const EXTENSIONS: &[&str] = &[
     "x-tagGroups",
 ];
 
-/// What every schema may tell.
+/// The documentation keywords of every schema.
 pub(super) const TOLD: &[&str] = &[
     "title",
     "description",
     "example",
     "externalDocs",
     "deprecated",
-    // Told, because no message has what goes the other way ([`super::direction`]).
+    // Only documentation, because no message has what goes the other way ([`super::direction`]).
     "readOnly",
     "writeOnly",
 ];
 
 impl Keywords {
-    /// A list without extensions.
+    /// Creates a list without extensions.
     pub(super) const fn new(
         what: &'static str,
         read: &'static [&'static str],
@@ -60,8 +60,8 @@ impl Keywords {
         }
     }
 
-    /// The list of a schema. What begins with `x-` says nothing about which values it admits: the standard
-    /// has none of these.
+    /// Creates the list of a schema. Keywords that start with `x-` do not affect which values it admits,
+    /// since they are not part of the standard.
     pub(super) const fn of_schema(what: &'static str, read: &'static [&'static str]) -> Self {
         Self {
             extensions: true,

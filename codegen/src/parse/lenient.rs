@@ -1,11 +1,11 @@
-//! Reading a document of which a part is documentation only.
+//! Lenient reading: reads a document of which a part is documentation only.
 //!
-//! Strict reading refuses every keyword that nothing keeps. Some of these could go without changing what is sent,
-//! where, or in which type; these are marked when they are refused ([`Reader::refuse_limit`]). A lenient reader takes the
-//! marked ones out, reads again, and tells each, so that there is one reading of documents, which is the strict one.
+//! Strict reading refuses every keyword that nothing enforces. Some of these could be dropped without changing what is
+//! sent, where, or in which type; they are marked when they are refused ([`Reader::refuse_limit`]). A lenient reader
+//! removes the marked ones, reads again, and reports each. So documents are read in only one way, the strict one.
 //!
-//! Where alternatives are told apart by trial, a limit that nothing keeps would change which of them is meant.
-//! There, it stays refused.
+//! If alternatives are told apart by trial, an unenforced limit would change which of them is meant. There, it stays
+//! refused.
 //!
 //! [`Reader::refuse_limit`]: super::reader::Reader::refuse_limit
 
@@ -18,8 +18,8 @@ use crate::{Problem, Problems};
 
 use super::reader::Refused;
 
-/// The words of OpenAPI and JSON Schema that change neither what is sent nor its types where nothing keeps them: limits,
-/// and what is told to readers. All others stay refused, since a word that nobody knows may be one of these misspelt.
+/// The keywords of OpenAPI and JSON Schema that change neither what is sent nor its types if nothing enforces them:
+/// limits, and documentation. All others stay refused, since an unknown keyword may be one of these misspelt.
 const TOLD: &[&str] = &[
     "$comment",
     "callbacks",
@@ -71,7 +71,7 @@ pub(super) fn may_be_told(keyword: &str) -> bool {
     keyword.starts_with("x-") || TOLD.contains(&keyword)
 }
 
-/// The document, by strict readings of what remains, and what was taken out on the way.
+/// Returns the document, by strict readings of what remains, and what was removed on the way.
 pub(super) fn document(
     source: &Value,
     read: impl Fn(&Value) -> Result<Document, Refused>,
@@ -86,13 +86,13 @@ pub(super) fn document(
         let problems = refused.problems;
         let before = taken.len();
         for (pointer, problem) in refused.limits {
-            // The same place is read as often as something refers to it.
+            // A place is read as often as something refers to it.
             if remove(&mut rest, &pointer) {
                 taken.push((pointer, problem));
             }
         }
         if taken.len() == before {
-            // What is wrong with a schema may be so because of what was taken out of it.
+            // A problem with a schema may be caused by what was removed from it.
             let is_cause = |(it, _): &(Pointer, Problem)| {
                 let mut places = problems.iter().map(|problem| &problem.pointer);
                 places.any(|place| is_inside(it, place))
@@ -118,7 +118,7 @@ pub(super) fn document(
     Ok((document, told))
 }
 
-/// Whether a place is in alternatives that are told by trial, or in anything that these refer to.
+/// Whether a place is in alternatives that are told apart by trial, or in anything that these refer to.
 fn tried(document: &Document, source: &Value) -> impl Fn(&Pointer) -> bool + use<> {
     let schemas = document.schemas.values();
     let unions = schemas.filter(|it| it.tried().next().is_some());
@@ -156,7 +156,7 @@ fn is_inside(it: &Pointer, place: &Pointer) -> bool {
     rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Takes a member out; `false` if it is gone.
+/// Removes a member; `false` if it is already gone.
 fn remove(value: &mut Value, pointer: &Pointer) -> bool {
     let Some((parent, name)) = pointer.as_str().rsplit_once('/') else {
         return false;

@@ -1,4 +1,4 @@
-//! Limits that no type keeps: of numbers, which are multiples or a few values, and how many members an
+//! Limits that no type enforces: multiples and enumerated values of numbers, and how many members an
 //! object has.
 
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::multiple::is_multiple;
 use super::reader::{Place, Reader};
 use super::scalar::check_range;
 
-/// The limits that are written beside a schema of this kind.
+/// Reads the limits beside a schema of this kind.
 pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, kind: &Kind) -> Vec<Limit> {
     let mut limits = Vec::new();
     match kind {
@@ -57,7 +57,7 @@ fn multiple_of(reader: &Reader<'_>, place: &Place<'_>) -> Option<Limit> {
     literal.map(Limit::MultipleOf)
 }
 
-/// The `enum` of what is no text.
+/// Reads the `enum` of a schema that is not text.
 fn values(
     reader: &Reader<'_>,
     place: &Place<'_>,
@@ -93,7 +93,7 @@ fn values(
     Some(Limit::Values(values))
 }
 
-/// What is wrong with a value that these limits apply to.
+/// Returns what is wrong with a value that these limits apply to.
 pub(super) fn fault(limits: &[Limit], value: &Value) -> Option<&'static str> {
     limits.iter().find_map(|limit| match limit {
         Limit::MultipleOf(of) => {

@@ -1,6 +1,6 @@
-//! Links of answers: what a reader of an answer can do next, and with which values of it.
+//! Links of responses: what a client can do next, and with which values of the response.
 //!
-//! They change nothing of what is generated. Tools follow them, though, so each has to lead to an
+//! They do not change the generated code. Tools follow them, though, so each must lead to an
 //! operation of the document, and to parameters that this operation has.
 
 use serde_json::Value;
@@ -15,7 +15,7 @@ const LINK: Keywords = Keywords::new(
     &["description"],
 );
 
-/// The links of an answer that can be read.
+/// Reads those links of a response that are readable.
 pub(super) fn all<'a>(reader: &Reader<'a>, answer: &Place<'a>) -> Vec<Link> {
     let Some(place) = answer.get("links") else {
         return Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn all<'a>(reader: &Reader<'a>, answer: &Place<'a>) -> Vec<Link> {
         .collect()
 }
 
-/// A link, wherever it stands.
+/// Reads a link, wherever it is defined.
 pub(super) fn one<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<Link> {
     let place = reader.follow(place, "links")?;
     let place = reader.object(place, &LINK)?;
@@ -58,7 +58,7 @@ pub(super) fn check(reader: &Reader<'_>, paths: &Place<'_>, operations: &[Operat
     for link in answers.flat_map(|answer| &answer.links) {
         match operations.iter().find(|it| it.id == link.operation) {
             Some(target) => check_values(reader, link, target),
-            // An operation that was refused itself has been spoken of.
+            // An operation that was itself refused has already been reported.
             None if is_published(paths, &link.operation) => {}
             None => reader.refuse(
                 &link.pointer.child("operationId"),

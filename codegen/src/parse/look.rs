@@ -1,4 +1,4 @@
-//! A look at the text of alternatives, before they are read: what would tell them apart.
+//! Inspects the text of alternatives before they are read, to find what tells them apart.
 
 use serde_json::{Value, json};
 
@@ -6,8 +6,8 @@ use crate::model::Sign;
 
 use super::reader::Reader;
 
-/// How many references may follow each other, and how many parts an `allOf` may have, its parts' parts included,
-/// in an alternative that is looked at.
+/// How many references may follow each other in an alternative that is inspected, and how many parts an `allOf`
+/// may have, nested parts included.
 const MAX_LOOKS: usize = 64;
 
 /// Whether a schema is null and nothing else.
@@ -15,8 +15,8 @@ pub(super) fn is_null(schema: &Value) -> bool {
     schema["enum"] == json!([null])
 }
 
-/// What a schema says after its references are followed and its `allOf`s put together: enough to tell
-/// alternatives apart, and no more.
+/// The text of a schema with its references followed and its `allOf`s merged: enough to tell alternatives apart,
+/// and no more.
 pub(super) fn flat(reader: &Reader<'_>, schema: &Value) -> Value {
     put_together(reader, schema, &mut MAX_LOOKS.clone())
 }
@@ -55,13 +55,13 @@ pub(super) fn texts(reader: &Reader<'_>, schema: &Value) -> Option<Vec<String>> 
     texts_or_null(reader, schema).filter(|_| !is_null)
 }
 
-/// Whether a schema, its references followed, lists texts by its own words, null left aside.
+/// Whether a schema, its references followed, lists texts by its own text, apart from null.
 pub(super) fn is_enumeration(reader: &Reader<'_>, schema: &Value) -> bool {
     let schema = followed(reader, schema);
     schema.get("allOf").is_none() && listed(schema).is_some()
 }
 
-/// What [`texts`] are, null left aside.
+/// What [`texts`] returns, apart from null.
 fn texts_or_null(reader: &Reader<'_>, schema: &Value) -> Option<Vec<String>> {
     let schema = followed(reader, schema);
     if schema.get("allOf").is_some() {
@@ -70,7 +70,7 @@ fn texts_or_null(reader: &Reader<'_>, schema: &Value) -> Option<Vec<String>> {
     listed(schema)
 }
 
-/// Where the references of a schema lead, one behind the other.
+/// Follows the references of a schema, one after another.
 fn followed<'a>(reader: &Reader<'a>, mut schema: &'a Value) -> &'a Value {
     for _ in 0..MAX_LOOKS {
         let reference = schema.get("$ref").and_then(Value::as_str);
@@ -100,7 +100,7 @@ pub(super) fn requires(schema: &Value, property: &str) -> bool {
     required.is_some_and(|names| names.iter().any(|it| it == property))
 }
 
-/// The type of the values of a schema that has one.
+/// The type of the values of a schema, if it states one.
 pub(super) fn kind_of(schema: &Value) -> Option<&'static str> {
     Some(match schema.get("type")?.as_str()? {
         "string" => "string",
@@ -112,7 +112,7 @@ pub(super) fn kind_of(schema: &Value) -> Option<&'static str> {
     })
 }
 
-/// What an alternative is told by, looked at by itself and, for an object, among the others.
+/// Determines what distinguishes an alternative, by itself and, for an object, among the others.
 pub(super) fn sign(reader: &Reader<'_>, raw: &[Value], at: usize) -> Option<Sign> {
     let schema = &raw[at];
     Some(match schema.get("type")?.as_str()? {
@@ -150,7 +150,7 @@ pub(super) fn sign(reader: &Reader<'_>, raw: &[Value], at: usize) -> Option<Sign
     })
 }
 
-/// Whether no value has both signs, and is admitted by both alternatives.
+/// Whether no value that has both signs is admitted by both alternatives.
 pub(super) fn are_apart(one: &Sign, other: &Sign) -> bool {
     match (one, other) {
         (Sign::Text(one), Sign::Text(other)) => one.iter().all(|it| !other.contains(it)),

@@ -1,9 +1,9 @@
-//! Components that are made of schemas that stand inline, since each needs a type, and a type a name.
+//! Components made of inline schemas, since each needs a type, and a type needs a name.
 //!
-//! The name is that of what the schema stands in, and the part that it is of it ([`names::part`]):
-//! property `unitPrice` of `Crate` is `CrateUnitPrice`, an item of that `CrateUnitPriceItem`. Where another
-//! schema has the name already, a number follows. A schema that is met again, because something that
-//! several refer to contains it, keeps its name; so does one that says the same under the same name.
+//! The name combines what contains the schema and its part in that ([`names::part`]): property `unitPrice`
+//! of `Crate` is `CrateUnitPrice`, an item of that `CrateUnitPriceItem`. If another schema already has the
+//! name, a number is appended. A schema that is met again, because it is inside something that is referred
+//! to several times, keeps its name; so does one with the same text and the same name.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -18,7 +18,7 @@ use crate::names;
 pub(super) struct Made {
     schemas: RefCell<IndexMap<String, Schema>>,
     places: RefCell<HashMap<Pointer, String>>,
-    /// What the components of the document say that were read, or are being read (nothing).
+    /// The document's components that were read, or are being read (`None`).
     said: RefCell<HashMap<String, Option<Option<Schema>>>>,
     open: Cell<usize>,
     /// The Rust names that are taken.
@@ -26,18 +26,18 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Keeps a name of Rust from being given.
+    /// Reserves a Rust name.
     pub(super) fn reserve(&self, name: &str) {
         self.taken.borrow_mut().insert(names::of_type(name));
     }
 
-    /// What a component of the document says, if it was read before: nothing, if it was refused.
+    /// A component of the document, if it was read before: `Some(None)` if it was refused.
     #[allow(clippy::option_option)]
     pub(super) fn said(&self, name: &str) -> Option<Option<Schema>> {
         self.said.borrow().get(name).cloned().flatten()
     }
 
-    /// How many components of the document are being read, each for another one.
+    /// How many components of the document are being read, each because of another.
     pub(super) fn open(&self) -> usize {
         self.open.get()
     }
@@ -47,7 +47,7 @@ impl Made {
         self.said.borrow().get(name).is_some_and(Option::is_none)
     }
 
-    /// Keeps what a component of the document says; nothing while it is being read.
+    /// Stores a component of the document; `None` while it is being read.
     #[allow(clippy::option_option)]
     pub(super) fn say(&self, name: &str, schema: Option<Option<Schema>>) {
         match schema.is_none() {
@@ -57,12 +57,12 @@ impl Made {
         self.said.borrow_mut().insert(name.to_owned(), schema);
     }
 
-    /// The name of the schema that stands here, if it was met before.
+    /// The name of the schema at this place, if it was met before.
     pub(super) fn at(&self, pointer: &Pointer) -> Option<String> {
         self.places.borrow().get(pointer).cloned()
     }
 
-    /// The name of a schema, which is a component from now on.
+    /// Makes a schema a component, and returns its name.
     pub(super) fn add(&self, stem: &str, schema: Schema) -> String {
         let mut schemas = self.schemas.borrow_mut();
         let same = |it: &Schema| it.json == schema.json;
@@ -92,7 +92,7 @@ impl Made {
             .unwrap_or_default()
     }
 
-    /// All of them, in the order in which they were met.
+    /// Takes all of them, in the order in which they were met.
     pub(super) fn take(&self) -> IndexMap<String, Schema> {
         self.schemas.take()
     }

@@ -1,19 +1,17 @@
 //! From text to a [`Document`], or to everything that is wrong with it.
 //!
 //! 1. [`text`]: YAML or JSON to one JSON value.
-//! 2. This file: the document, from top to bottom. Components come first, because operations look
-//!    into them.
-//! 3. [`schema`], [`scalar`], [`object`], [`parts`], [`one_of`] and [`discriminator`]: each schema by itself. What
-//!    needs a type and stands inline
-//!    becomes a component ([`made`]).
+//! 2. This file: the document, from top to bottom. Components come first, because operations refer to them.
+//! 3. [`schema`], [`scalar`], [`object`], [`parts`], [`one_of`] and [`discriminator`]: each schema by itself. An
+//!    inline schema that needs a type becomes a component ([`made`]).
 //! 4. [`operation`], [`answer`], [`content`], [`security`], [`link`] and [`paths`]: operations.
-//! 5. [`graph`]: schemas among each other, and as operations use them; [`trial`]: alternatives that nothing
-//!    but their schemas tells apart; [`null`]: which of them admit null; [`default`]: their defaults;
-//!    [`direction`]: what goes one way only.
+//! 5. [`graph`]: how schemas relate, and how operations use them; [`trial`]: alternatives that only their schemas
+//!    tell apart; [`null`]: which of them admit null; [`default`]: their defaults;
+//!    [`direction`]: properties for one direction only.
 //! 6. [`names`]: what would collide in Rust.
 //!
-//! Every object is read by [`reader`], with a closed list of keywords. [`lenient`] takes out of a document what is
-//! documentation only, and has the rest read so.
+//! Every object is read by [`reader`], with a closed list of keywords. [`lenient`] removes what is only
+//! documentation from a document, and then reads the rest in the same way.
 
 mod answer;
 mod bounds;
@@ -25,12 +23,12 @@ mod graph;
 mod keywords;
 mod lenient;
 mod limits;
-/// As the runtime has it: a link to its file, which `cargo package` follows.
+/// A symbolic link to the runtime's file, which `cargo package` follows.
 mod linear;
 mod link;
 mod look;
 mod made;
-/// As the runtime has it: a link to its file, which `cargo package` follows.
+/// A symbolic link to the runtime's file, which `cargo package` follows.
 mod multiple;
 mod names;
 mod null;
@@ -99,29 +97,29 @@ const COMPONENTS: Keywords = Keywords::new(
     ],
     &[],
 );
-/// Reads a file and judges it.
+/// Reads and checks a file.
 pub(crate) fn file(path: &Path) -> Result<Document, Problems> {
     document(&path.display().to_string(), &contents(path)?, &stem(path))
 }
 
-/// Reads a file and judges it leniently.
+/// Reads and checks a file leniently.
 pub(crate) fn lenient_file(path: &Path) -> Result<(Document, Vec<Problem>), Problems> {
     lenient_document(&path.display().to_string(), &contents(path)?, &stem(path))
 }
 
-/// Reads a file as one value, whatever it says.
+/// Reads a file as one value, without checking it.
 pub(crate) fn source(path: &Path) -> Result<Value, Problem> {
     value(&path.display().to_string(), &contents(path)?)
 }
 
-/// Judges the text of a document.
+/// Checks the text of a document.
 pub(crate) fn document(file: &str, text: &str, module: &str) -> Result<Document, Problems> {
     let source = value(file, text)?;
     let document = judged(file, &source, module).map_err(|refused| refused.problems)?;
     Ok(Document { source, ..document })
 }
 
-/// Judges the text of a document leniently.
+/// Checks the text of a document leniently.
 pub(crate) fn lenient_document(
     file: &str,
     text: &str,
@@ -132,12 +130,12 @@ pub(crate) fn lenient_document(
     Ok((Document { source, ..document }, told))
 }
 
-/// What a document says, without its source.
+/// Reads and checks a document, without its source.
 fn judged(file: &str, source: &Value, module: &str) -> Result<Document, Refused> {
     let reader = Reader::new(file, source);
     let read = whole(&reader, module);
     reader.finish()?;
-    // Whatever was read as nothing has been refused, so `read` is something by now.
+    // Whatever was read as `None` has been refused, so `read` is `Some` by now.
     read.ok_or_else(|| {
         let cause = "nothing was read".to_owned();
         let problem = single(file, cause, "report this to the generator");
@@ -255,7 +253,7 @@ fn check_version(reader: &Reader<'_>, root: &Place<'_>) {
     }
 }
 
-/// Schemas are in the dialect of OpenAPI itself, which is what is read.
+/// Schemas must be in the dialect of OpenAPI itself, the only one that is read.
 fn check_dialect(reader: &Reader<'_>, root: &Place<'_>) {
     const DIALECT: &str = "https://spec.openapis.org/oas/3.1/dialect/base";
     if let Some(dialect) = reader.text(root, "jsonSchemaDialect")
@@ -309,7 +307,7 @@ fn tags(reader: &Reader<'_>, root: &Place<'_>) -> IndexMap<String, Tag> {
     tags
 }
 
-/// The components, having judged those that nothing may refer to.
+/// Returns the components, having checked those that nothing may refer to.
 fn components<'a>(reader: &Reader<'a>, root: &Place<'a>) -> Option<Place<'a>> {
     let place = reader.object(root.get("components")?, &COMPONENTS)?;
     let in_section = |name: &str| {

@@ -1,7 +1,7 @@
-//! Names that would not survive becoming Rust.
+//! Refuses names that would collide or break in Rust.
 //!
-//! Each function looks at the names of one scope, as Rust will see them: two that become the same
-//! are refused at the second, and so are those that would hide what generated code relies upon.
+//! Each function checks the names of one scope, as Rust will see them: of two that become the same, the second
+//! is refused, and so are names that would shadow what generated code relies on.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,13 +11,13 @@ use crate::names::{is_phrase, is_plain, of_type, value};
 use super::graph::Schemas;
 use super::reader::{Place, Reader};
 
-/// What generated code, or a derived implementation in it, calls by these very names.
+/// Names that generated code, or a derived implementation in it, uses unqualified.
 pub(super) const PRELUDE: &[&str] = &[
     "Box", "Default", "Err", "From", "None", "Ok", "Option", "Result", "Self_", "Some", "String",
     "Vec",
 ];
 
-/// What the client and the server's trait have besides the operations.
+/// The functions that the client and the server's trait have besides the operations.
 const TAKEN_FUNCTIONS: &[&str] = &[
     "answered",
     "api_version",
@@ -37,7 +37,7 @@ const TAKEN_FUNCTIONS: &[&str] = &[
     "unlisted",
 ];
 
-/// What the client's builders, which are named after operations, have around them.
+/// The stems used around the client's builders, which are named after operations.
 const TAKEN_STEMS: &[&str] = &[
     "ByteStream",
     "ClientHooks",
@@ -48,16 +48,16 @@ const TAKEN_STEMS: &[&str] = &[
     "ResponseValue",
 ];
 
-/// The associated types that the server's trait has besides the security schemes.
+/// The associated types of the server's trait besides those of the security schemes.
 const TAKEN_TYPES: &[&str] = &["Context", "Error"];
 
-/// What builders and requests have besides the parameters.
+/// The methods and fields of builders and requests besides the parameters.
 const TAKEN_PARAMETERS: &[&str] = &["body", "body_map", "client", "header_map", "new", "send"];
 
 /// The names of one scope.
 struct Scope<'r, 'a> {
     reader: &'r Reader<'a>,
-    /// What the names are, as problems call them: `property`.
+    /// What the names are called in problems: `property`.
     what: &'static str,
     taken: &'static [&'static str],
     plain: fn(&str) -> bool,
@@ -111,7 +111,7 @@ pub(super) fn check_components(reader: &Reader<'_>, schemas: &Place<'_>) {
         .for_each(|(name, place)| scope.add(name, of_type, &place.pointer));
 }
 
-/// Values of an enumeration have names of their own making ([`crate::names::variants`]); each stands there once.
+/// Values of an enumeration get generated names ([`crate::names::variants`]); each may occur only once.
 pub(super) fn check_variants(reader: &Reader<'_>, values: &[(String, Pointer)]) {
     let mut seen = HashSet::new();
     for (value, pointer) in values {
@@ -125,10 +125,10 @@ pub(super) fn check_variants(reader: &Reader<'_>, values: &[(String, Pointer)]) 
     }
 }
 
-/// Operations, security schemes and error bodies: each becomes a function of the trait.
+/// Checks operations, security schemes and error bodies: each becomes a function of the trait.
 pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], schemes: &Place<'_>) {
     let mut scope = Scope::new(reader, "operation", TAKEN_FUNCTIONS);
-    // An id is no name elsewhere, and may be several words.
+    // An id is not used as a name elsewhere, and may be several words.
     scope.plain = is_phrase;
     let mut errors: Vec<String> = operations
         .iter()
@@ -159,7 +159,7 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
         scope.add(name, value, &place.pointer);
         check_caller(reader, name, &place.pointer);
     }
-    // One scheme alone has its own name; several have a hook that is named after all of them.
+    // A single scheme has its own name; several have a hook named after all of them.
     scope.plain = |_| true;
     let mut several: HashMap<String, &Operation> = HashMap::new();
     for operation in operations {
@@ -179,7 +179,7 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
     }
 }
 
-/// The types of answers that have several bodies, which are named after those.
+/// Checks the types of responses with several bodies, which are named after those.
 pub(super) fn check_answers(reader: &Reader<'_>, schemas: &Schemas, operations: &[Operation]) {
     let sets = operations.iter().flat_map(|it| {
         let sets = [(it, it.success_bodies()), (it, it.error_bodies())];
@@ -214,7 +214,7 @@ pub(super) fn check_answers(reader: &Reader<'_>, schemas: &Schemas, operations: 
     }
 }
 
-/// Refuses security schemes whose callers would have a type that the trait has already.
+/// Refuses security schemes whose caller type would collide with another type of the trait.
 fn check_caller(reader: &Reader<'_>, name: &str, pointer: &Pointer) {
     if TAKEN_TYPES.contains(&of_type(name).as_str()) {
         reader.refuse(
@@ -237,7 +237,7 @@ fn parameters(reader: &Reader<'_>, operation: &Operation) {
     check_case(reader, headers.map(|it| (it.name.as_str(), &it.pointer)));
 }
 
-/// The headers of one answer.
+/// Checks the headers of one response.
 pub(super) fn check_headers(reader: &Reader<'_>, headers: &Place<'_>) {
     let mut scope = Scope::new(reader, "header", &["body", "headers", "media_type", "new"]);
     let headers: Vec<_> = headers.members().collect();
@@ -260,7 +260,7 @@ pub(super) fn check_headers(reader: &Reader<'_>, headers: &Place<'_>) {
     );
 }
 
-/// Refuses header names that differ in case alone: to HTTP they are the same.
+/// Refuses header names that differ only in case: to HTTP they are the same.
 fn check_case<'n>(reader: &Reader<'_>, names: impl Iterator<Item = (&'n str, &'n Pointer)>) {
     let mut seen = HashMap::new();
     for (name, pointer) in names {
@@ -276,7 +276,7 @@ fn check_case<'n>(reader: &Reader<'_>, names: impl Iterator<Item = (&'n str, &'n
     }
 }
 
-/// The module made of the document. In a client, it stands beside what all clients have.
+/// Checks the name of the document's module. In a client, it is beside the modules that all clients have.
 pub(super) fn check_module(reader: &Reader<'_>, module: &str) {
     let mut scope = Scope::new(
         reader,

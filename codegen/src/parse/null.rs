@@ -1,10 +1,10 @@
-//! Null among alternatives: a list one of whose alternatives admits null admits it as a whole.
+//! Null among alternatives: if one alternative admits null, the whole list does.
 //!
-//! No type holds the null of its own schema, whoever refers to it does ([`crate::model`]). So the alternatives are what
-//! else they are, and null is said of the list. Of a `oneOf`, one alternative may admit null: null would pass both of
-//! two, and so be refused for what each of them admits, which nobody means.
+//! No type holds the null of its own schema; what refers to it does ([`crate::model`]). So each alternative is read
+//! without its null, and null is attributed to the list. Of a `oneOf`, only one alternative may admit null: otherwise
+//! null would pass two of them and be refused, although each admits it.
 //!
-//! Which alternatives admit null is known once all components are read, since they may be lists themselves.
+//! Which alternatives admit null is known only once all components are read, since they may be lists themselves.
 
 use std::collections::HashSet;
 
@@ -13,20 +13,20 @@ use crate::model::{Kind, Pointer, Schema};
 use super::graph::{MAX_DEPTH, Schemas};
 use super::reader::Reader;
 
-/// A list of alternatives as it is written.
+/// A list of alternatives as written.
 pub(super) struct List {
     pub(super) pointer: Pointer,
-    /// Whether a value may pass one alternative only, null included.
+    /// Whether a value may pass only one alternative, null included.
     pub(super) is_exclusive: bool,
-    /// How many alternatives admit null by their own words, those that are nothing else included.
+    /// How many alternatives admit null by their own text, including those that admit nothing else.
     pub(super) nulls: usize,
     /// The components that it leads to.
     pub(super) components: Vec<String>,
 }
 
-/// Says of each list whether it admits null, and refuses those of which that is in doubt.
+/// Records for each list whether it admits null, and refuses lists for which that is in doubt.
 pub(super) fn check(reader: &Reader<'_>, schemas: &mut Schemas) {
-    // Each round settles one more level of lists in lists; what is nested deeper is refused.
+    // Each round settles one more level of nested lists; deeper nesting is refused.
     for _ in 0..=MAX_DEPTH {
         let admits = |name: &&str| schemas.get(*name).is_some_and(|it| it.nullable);
         let is_found = |it: &Schema| !it.nullable && alternatives(&it.kind).iter().any(admits);
@@ -54,7 +54,7 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &mut Schemas) {
     }
 }
 
-/// The components that a list of alternatives leads to; none of anything else.
+/// The components that a list of alternatives leads to; none for anything else.
 pub(super) fn alternatives(kind: &Kind) -> Vec<&str> {
     match kind {
         Kind::OneOf { mapping, .. } => mapping.values().map(String::as_str).collect(),

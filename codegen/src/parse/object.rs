@@ -1,9 +1,9 @@
-//! Objects, and how the parts of one are put together ([`super::parts`] finds them).
+//! Objects, and how the parts of one are merged ([`super::parts`] finds them).
 //!
-//! Parts are put together when the document is read, where that is exact: the members of the whole are those of
-//! all parts. A member that two parts describe is described alike, or by one of them as any value or any text;
-//! and a part that tolerates no other members has all that there are. The rest is refused, since a type
-//! that holds the whole would have to hold something else.
+//! Parts are merged when the document is read, if that is exact: the whole has the members of all parts. A
+//! member that two parts describe must be described alike, or as any value or any text by one of them; and a
+//! part that tolerates no other members must have all of them. Anything else is refused, since a type for the
+//! whole would not match its parts.
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ const OBJECT: Keywords = Keywords::of_schema(
     ],
 );
 
-/// What an object, or a part of one, says of its members.
+/// What an object, or a part of one, states about its members.
 #[derive(Clone, Default)]
 pub(super) struct Members {
     pub(super) properties: IndexMap<String, Schema>,
@@ -37,7 +37,7 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// The part that says that this property has to be there.
+    /// A part that requires this property and states nothing else.
     pub(super) fn requiring(property: &str, pointer: Pointer) -> Members {
         Members {
             required: vec![(property.to_owned(), pointer)],
@@ -46,7 +46,7 @@ impl Members {
     }
 }
 
-/// A schema of type object.
+/// Reads a schema of type object.
 pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
     let place = reader.object(place.clone(), &OBJECT)?;
     let is_map = place.get("properties").is_none() && place.get("required").is_none();
@@ -75,7 +75,7 @@ pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option
     }
 }
 
-/// Whether all that an object by itself requires are its properties.
+/// Whether everything that an object by itself requires is one of its properties.
 fn check_required(reader: &Reader<'_>, place: &Place<'_>) -> bool {
     let properties = place.get("properties");
     let is_property = |name: &str| properties.as_ref().is_some_and(|it| it.get(name).is_some());
@@ -96,7 +96,7 @@ fn refuse_required(reader: &Reader<'_>, name: &str, pointer: &Pointer) {
     );
 }
 
-/// Any value, where nothing is written.
+/// Any value, for a schema that is absent.
 fn anything(pointer: &Pointer) -> Schema {
     Schema {
         kind: Kind::Any,
@@ -110,7 +110,7 @@ fn anything(pointer: &Pointer) -> Schema {
     }
 }
 
-/// The members that the keywords at this place describe.
+/// Reads the members that the keywords at this place describe.
 pub(super) fn members(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Members> {
     let mut found = Members::default();
     let mut is_whole = true;
@@ -138,7 +138,7 @@ pub(super) fn members(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Opt
         Some(additional) if additional.value.is_object() => {
             let schema = schema::inline(reader, additional, &part(name, "value"))?;
             match schema.kind {
-                // Nobody keeps what may be anything, whichever way it is written.
+                // Members that may be anything are not kept, whichever way that is written.
                 Kind::Any => Others::Ignored,
                 _ => Others::Kept(Box::new(schema)),
             }
@@ -153,7 +153,7 @@ pub(super) fn members(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Opt
     is_whole.then_some(found)
 }
 
-/// The object of all these parts.
+/// Merges these parts into one object.
 pub(super) fn whole(reader: &Reader<'_>, pointer: &Pointer, parts: Vec<Members>) -> Option<Kind> {
     let others = others(reader, pointer, &parts)?;
     let mut properties: IndexMap<String, Schema> = IndexMap::new();
@@ -197,7 +197,7 @@ pub(super) fn whole(reader: &Reader<'_>, pointer: &Pointer, parts: Vec<Members>)
     })
 }
 
-/// What the other members of the object of all these parts are.
+/// Merges what these parts state about other members.
 fn others(reader: &Reader<'_>, pointer: &Pointer, parts: &[Members]) -> Option<Others> {
     let all: Vec<&String> = parts.iter().flat_map(|it| it.properties.keys()).collect();
     let mut others = Others::Ignored;
@@ -213,7 +213,7 @@ fn others(reader: &Reader<'_>, pointer: &Pointer, parts: &[Members]) -> Option<O
                 );
                 return None;
             }
-            // The members of other parts would have to pass it besides.
+            // The members of other parts would have to match it, too.
             (Others::Kept(_), Some(_), _) | (Others::Kept(_), _, Others::Kept(_)) => {
                 reader.refuse(
                     pointer,
@@ -229,7 +229,7 @@ fn others(reader: &Reader<'_>, pointer: &Pointer, parts: &[Members]) -> Option<O
     Some(others)
 }
 
-/// Which of two descriptions of one member says what both say.
+/// Of two descriptions of one member, returns the one that states what both do.
 fn narrower<'s>(one: &'s Schema, other: &'s Schema) -> Option<&'s Schema> {
     let said = |schema: &Schema| {
         let mut json = schema.json.clone();

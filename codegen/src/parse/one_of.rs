@@ -1,20 +1,20 @@
-//! `oneOf` and `anyOf`: which alternative a value is.
+//! `oneOf` and `anyOf`: which alternative a value belongs to.
 //!
-//! The ways to tell, the first that works for all alternatives:
+//! The ways to tell; the first that works for all alternatives is used:
 //!
-//! 1. a `discriminator`: the author says how, by its `mapping`, the values that the variants list, or their names;
-//! 2. all are enumerations of strings: together they are one;
+//! 1. a `discriminator`: the author decides, by its `mapping`, the values that the variants list, or their names;
+//! 2. all are enumerations of strings: they become one;
 //! 3. a tag: a property that every alternative requires, as an enumeration of strings that no other has;
-//! 4. a [`Sign`] of each: its type, the texts that it lists, or a member that only it may have;
-//! 5. trial, for those that have their type in common: of a `oneOf` the only one that the value passes, of an
-//!    `anyOf` the first. [`super::graph`] sees to it that the trial is exact, and short.
+//! 4. a [`Sign`] for each: its type, the texts that it lists, or a member that only it may have;
+//! 5. trial, for those that share a type: of a `oneOf` the only one that the value passes, of an `anyOf` the first.
+//!    [`super::graph`] checks that the trial is exact, and short.
 //!
-//! In all but the last, no two alternatives admit a value with the same tag or sign, so that exactly one is
-//! meant, and `oneOf` and `anyOf` are the same. What a tag or a sign is, the text of the document decides before
-//! alternatives are read, since those that stand inline are named after it.
+//! In all but the last, no two alternatives admit a value with the same tag or sign, so exactly one is meant, and
+//! `oneOf` and `anyOf` are the same. Tags and signs are determined from the text of the document before alternatives
+//! are read, since inline ones are named after them.
 //!
-//! An alternative that is null, alone or besides, makes the whole nullable ([`super::null`]). What stands beside the
-//! list is part of each alternative ([`super::parts`]).
+//! An alternative that is null or admits null makes the whole nullable ([`super::null`]). Keywords beside the list
+//! are part of each alternative ([`super::parts`]).
 
 use std::cell::Cell;
 
@@ -49,7 +49,7 @@ const ONE_OF: Keywords = Keywords::of_schema(
     ],
 );
 
-/// A `oneOf` or an `anyOf`, and whether it admits null.
+/// Reads a `oneOf` or an `anyOf`, and whether it admits null.
 pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Said> {
     let place = reader.object(place.clone(), &ONE_OF)?;
     check_format(reader, &place);
@@ -67,8 +67,8 @@ pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option
     with(reader, &place, name, parts)
 }
 
-/// A `format` beside a list tells readers something, unless it is one that limits values: of which alternatives, the
-/// standard leaves open.
+/// A `format` beside a list is documentation, unless it is one that limits values: the standard leaves open which
+/// alternatives it applies to.
 fn check_format(reader: &Reader<'_>, place: &Place<'_>) {
     if let Some(format) = reader
         .text(place, "format")
@@ -84,7 +84,7 @@ fn check_format(reader: &Reader<'_>, place: &Place<'_>) {
     }
 }
 
-/// A list of alternatives each of which has these parts besides.
+/// Reads a list of alternatives, each of which also has these parts.
 pub(super) fn with(
     reader: &Reader<'_>,
     place: &Place<'_>,
@@ -114,7 +114,7 @@ pub(super) fn with(
     let is_exclusive = place.get("oneOf").is_some();
     let listed = null::List {
         pointer: list.pointer.clone(),
-        // What stands beside the list may admit null, whatever the alternatives say.
+        // Keywords beside the list may admit null, whatever the alternatives do.
         is_exclusive: is_exclusive && !reader.flag(place, "nullable"),
         nulls: all.len() - places.len(),
         components: Vec::new(),
@@ -142,7 +142,7 @@ pub(super) fn with(
     Some(Said::plain(kind, nulls > 0))
 }
 
-/// What the only alternative says that is not null.
+/// Reads the only alternative that is not null.
 fn or_null(reader: &Reader<'_>, name: &str, only: &Place<'_>, list: null::List) -> Option<Said> {
     let schema = match only.get("$ref") {
         Some(_) => schema::said(reader, only, &reader.reference(only, "schemas")?)?,
@@ -166,13 +166,13 @@ pub(super) struct Union<'u, 'a> {
     /// The name of the whole.
     pub(super) name: &'u str,
     pub(super) places: &'u [Place<'a>],
-    /// What each says, references followed.
+    /// The text of each, references followed.
     pub(super) raw: &'u [Value],
-    /// What stands beside the list.
+    /// The keywords beside the list.
     parts: Option<Vec<Members>>,
-    /// Whether a value may pass one alternative only.
+    /// Whether a value may pass only one alternative.
     is_exclusive: bool,
-    /// How many alternatives admit null by their own words.
+    /// How many alternatives admit null by their own text.
     nulls: Cell<usize>,
 }
 
@@ -210,19 +210,19 @@ impl Union<'_, '_> {
                     self.admit_null(schema.nullable);
                     name
                 }
-                // Its component says whether it admits null.
+                // Its component records whether it admits null.
                 _ => reader.made.add(name, schema),
             });
         };
         self.with_parts(at, name, parts)
     }
 
-    /// Notes that an alternative admits null by its own words, if it does.
+    /// Counts an alternative that admits null by its own text, if it does.
     pub(super) fn admit_null(&self, does: bool) {
         self.nulls.set(self.nulls.get() + usize::from(does));
     }
 
-    /// The component of an alternative that has these parts besides.
+    /// The component of an alternative that also has these parts.
     pub(super) fn with_parts(&self, at: usize, name: &str, parts: &[Members]) -> Option<String> {
         let (reader, place) = (self.reader, self.places.get(at)?);
         let own = parts::alternative(reader, place, name)?;
@@ -244,7 +244,7 @@ impl Union<'_, '_> {
         Some(reader.made.add(name, schema))
     }
 
-    /// The first property that tells the alternatives apart, and its values in each.
+    /// The first property that tells the alternatives apart, with its values in each.
     fn tag(&self) -> Option<(&str, Vec<Vec<String>>)> {
         let values = |property: &str| -> Option<Vec<Vec<String>>> {
             let of_one = |schema: &Value| {

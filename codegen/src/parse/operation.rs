@@ -1,4 +1,4 @@
-//! Operations: their parameters, their body, and who may call them.
+//! Operations: their parameters, their body, and their security.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use super::reader::{Keywords, Place, Reader};
 use super::schema;
 use super::security;
 
-/// dropshot's mark of an operation whose connection becomes a websocket.
+/// dropshot's mark for an operation whose connection becomes a websocket.
 pub(super) const WEBSOCKET: &str = "x-dropshot-websocket";
 
 const PATH_ITEM: Keywords = Keywords::new(
@@ -60,15 +60,15 @@ const METHODS: &[(&str, Method)] = &[
     ("head", Method::Head),
 ];
 
-/// What operations refer to.
+/// What operations share.
 pub(super) struct Shared<'a> {
     pub(super) tags: &'a IndexMap<String, Tag>,
     pub(super) schemes: &'a IndexMap<String, SecurityScheme>,
-    /// What operations ask for that do not say otherwise.
+    /// The security of operations that do not state their own.
     pub(super) security: Vec<Vec<Required>>,
 }
 
-/// All operations, in the document's order.
+/// Reads all operations, in the document's order.
 pub(super) fn all(reader: &Reader<'_>, paths: &Place<'_>, shared: &Shared<'_>) -> Vec<Operation> {
     let mut tree = Tree::default();
     let mut operations: Vec<Operation> = Vec::new();
@@ -106,11 +106,11 @@ pub(super) fn all(reader: &Reader<'_>, paths: &Place<'_>, shared: &Shared<'_>) -
     operations
 }
 
-/// Where an operation stands.
+/// The place of an operation.
 struct Route<'r, 'a> {
     path: &'r str,
     method: Method,
-    /// Those of the path, if it can be read.
+    /// The variables of the path, if it can be read.
     variables: Option<&'r [&'a str]>,
     item: &'r Place<'a>,
 }
@@ -130,7 +130,7 @@ fn one<'a>(
             "write one: its function is named after it",
         );
     }
-    // One without an id has been refused, so that its names matter to nobody.
+    // An operation without an id has been refused, so its names do not matter.
     let stem = id.as_deref().unwrap_or("operation");
     let parameters = parameters(reader, &place, route, stem);
     let body = body(reader, &place, stem);
@@ -159,7 +159,7 @@ fn one<'a>(
 
 fn tags(reader: &Reader<'_>, place: &Place<'_>, known: &IndexMap<String, Tag>) -> Vec<String> {
     let tags = reader.texts(place, "tags");
-    // A document that declares none names its tags where it uses them.
+    // A document that declares no tags names them where it uses them.
     let declared = |tag: &String| known.is_empty() || known.contains_key(tag);
     for (tag, pointer) in tags.iter().filter(|(tag, _)| !declared(tag)) {
         reader.refuse(
@@ -171,7 +171,8 @@ fn tags(reader: &Reader<'_>, place: &Place<'_>, known: &IndexMap<String, Tag>) -
     tags.into_iter().map(|(tag, _)| tag).collect()
 }
 
-/// The parameters of the path item and of the operation; none is missing, none too many.
+/// Reads the parameters of the path item and of the operation, and checks them against the variables of
+/// the path.
 fn parameters<'a>(
     reader: &Reader<'a>,
     place: &Place<'a>,
@@ -230,7 +231,7 @@ fn parameters<'a>(
     whole.then_some(parameters)
 }
 
-/// Where a parameter travels.
+/// Where a parameter is sent.
 fn location<'a>(reader: &Reader<'a>, place: &Place<'a>) -> Option<Location> {
     let (cause, remedy) = match reader.required_text(place, "in")?.as_str() {
         "path" => return Some(Location::Path),
@@ -249,7 +250,7 @@ fn location<'a>(reader: &Reader<'a>, place: &Place<'a>) -> Option<Location> {
     None
 }
 
-/// One parameter, wherever it stands. `whole` is what it is a part of.
+/// Reads one parameter, wherever it is defined. `whole` is what it is a part of.
 pub(super) fn parameter<'a>(
     reader: &Reader<'a>,
     place: Place<'a>,
@@ -292,16 +293,16 @@ pub(super) fn parameter<'a>(
     })
 }
 
-/// Whether this is the header of the credential in a document that has no security schemes: then it is a
-/// header like any other, which handlers read.
+/// Whether this is the header of the credential in a document that has no security schemes: then it is an
+/// ordinary header, which handlers read.
 fn is_credential(reader: &Reader<'_>, name: &str) -> bool {
     let components = reader.root().get("components");
     let schemes = components.and_then(|it| it.get("securitySchemes"));
     name.eq_ignore_ascii_case("authorization") && schemes.is_none()
 }
 
-/// `style` and `explode` say how lists and objects are written, of which there are none. What is usual is
-/// taken, since it is what is meant where nothing is said.
+/// `style` and `explode` say how lists and objects are written, and there are none here. The default is
+/// accepted, since it means the same as leaving them out.
 pub(super) fn check_style(reader: &Reader<'_>, place: &Place<'_>, location: Location) {
     let usual = match location {
         Location::Query => "form",
@@ -318,8 +319,8 @@ pub(super) fn check_style(reader: &Reader<'_>, place: &Place<'_>, location: Loca
     reader.flag(place, "explode");
 }
 
-/// An answer of 101 makes a websocket of the connection: so a GET without a body asks for it (RFC 6455,
-/// section 4.1).
+/// A response of 101 makes the connection a websocket, so the request must be a GET without a body (RFC
+/// 6455, section 4.1).
 fn check_websocket(reader: &Reader<'_>, place: &Place<'_>, method: Method, success: &Response) {
     if let Some(mark) = place.get(WEBSOCKET)
         && !success.is_upgrade()
@@ -339,7 +340,7 @@ fn check_websocket(reader: &Reader<'_>, place: &Place<'_>, method: Method, succe
     }
 }
 
-/// The request body, if there is one; `None` when it was refused.
+/// Reads the request body, if there is one; `None` if it was refused.
 #[allow(clippy::option_option)] // Refused, absent and there are three things.
 fn body<'a>(reader: &Reader<'a>, place: &Place<'a>, stem: &str) -> Option<Option<Body>> {
     let Some(body) = place.get("requestBody") else {
@@ -348,7 +349,7 @@ fn body<'a>(reader: &Reader<'a>, place: &Place<'a>, stem: &str) -> Option<Option
     Some(Some(request_body(reader, body, &part(stem, "body"))?))
 }
 
-/// A request body, wherever it stands; `name` is that of its schema, if it has none.
+/// Reads a request body, wherever it is defined; `name` is for its schema, if that has no name.
 pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str) -> Option<Body> {
     const REQUEST_BODY: Keywords =
         Keywords::new("a request body", &["required", "content"], &["description"]);

@@ -1,6 +1,6 @@
-//! What says an object in parts: `allOf`, and properties beside a `oneOf`.
+//! Objects described in parts: `allOf`, and properties beside a `oneOf`.
 //!
-//! Here the parts are found; [`super::object`] puts them together.
+//! This module finds the parts; [`super::object`] merges them.
 
 use serde_json::Value;
 
@@ -38,11 +38,11 @@ const ALL_OF: Keywords = Keywords::of_schema(
     ],
 );
 
-/// What of an object the keywords beside an `allOf` or a `oneOf` may say.
+/// The keywords beside an `allOf` or a `oneOf` that describe an object.
 pub(super) const MEMBERS: [&str; 4] = ["type", "properties", "required", "additionalProperties"];
 
-/// The one component that an `allOf` refers to, when nothing stands beside it that says more: the way to write
-/// something beside a reference. The inner nothing is a reference that was refused.
+/// The one component that an `allOf` refers to, if nothing beside it adds to that: the way to write something
+/// beside a reference. The inner `None` is a reference that was refused.
 #[allow(clippy::option_option)]
 pub(super) fn only_reference(reader: &Reader<'_>, place: &Place<'_>) -> Option<Option<String>> {
     let list = place.get("allOf")?;
@@ -59,7 +59,7 @@ pub(super) fn only_reference(reader: &Reader<'_>, place: &Place<'_>) -> Option<O
     Some(known.and_then(|_| reader.reference(&only, "schemas")))
 }
 
-/// An `allOf`, and whether it admits null by what it consists of.
+/// Reads an `allOf`, and whether its parts admit null.
 pub(super) fn all_of(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Said> {
     let place = reader.object(place.clone(), &ALL_OF)?;
     let list = place.get("allOf")?;
@@ -116,13 +116,13 @@ pub(super) fn all_of(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Opti
 
 /// A part of an `allOf`.
 enum Part {
-    /// What says something of members alone.
+    /// Only describes members.
     Members(Members),
-    /// What is a schema by itself.
+    /// A schema of its own.
     Schema(Box<Schema>),
 }
 
-/// Whether this says something of members, and leaves it to others that there are members.
+/// Whether this only describes members, and leaves it to other parts to make it an object.
 fn is_partial(place: &Place<'_>) -> bool {
     let says = |it: &str| place.get(it).is_some();
     let is_object = place.get("type").is_none_or(|it| it.value == "object");
@@ -138,7 +138,7 @@ fn is_partial(place: &Place<'_>) -> bool {
             .any(|it| says(it))
 }
 
-/// The members that the keywords beside an `allOf` or a `oneOf` describe.
+/// Reads the members that the keywords beside an `allOf` or a `oneOf` describe.
 pub(super) fn own(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Members> {
     if let Some(of) = place.get("type").filter(|it| it.value != "object") {
         reader.refuse(
@@ -151,7 +151,7 @@ pub(super) fn own(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<
     members(reader, place, name)
 }
 
-/// An alternative that has more parts elsewhere.
+/// Reads an alternative that has further parts elsewhere.
 pub(super) fn alternative(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Members> {
     if is_partial(place) {
         reader.object(place.clone(), &PARTIAL)?;
@@ -164,7 +164,7 @@ pub(super) fn alternative(reader: &Reader<'_>, place: &Place<'_>, name: &str) ->
     as_members(reader, &place.pointer, schema)
 }
 
-/// The members of a schema that is an object.
+/// Returns the members of a schema that is an object.
 fn as_members(reader: &Reader<'_>, pointer: &Pointer, schema: Schema) -> Option<Members> {
     if !schema.limits.is_empty() {
         reader.refuse(

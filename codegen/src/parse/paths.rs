@@ -1,7 +1,7 @@
-//! Paths: their form, and whether one router can tell them apart.
+//! Paths: their form, and whether dropshot's router can tell them apart.
 //!
-//! dropshot's router holds a tree: below one place there are literals, or one variable of one name,
-//! never both. It panics when an operation says otherwise, so that is refused here.
+//! dropshot's router holds a tree: each node has either literals below it, or one variable of one name, never both. It
+//! panics on operations that break this, so they are refused here.
 
 use std::collections::HashMap;
 
@@ -16,15 +16,15 @@ enum Segment<'a> {
     Variable(&'a str),
 }
 
-/// The tree of all paths so far: what follows a prefix, and the path that said so.
+/// The tree of all paths so far: what follows a prefix, and the path that established it.
 #[derive(Default)]
 pub(super) struct Tree<'a> {
     children: HashMap<String, (Segment<'a>, &'a str)>,
 }
 
 impl<'a> Tree<'a> {
-    /// Adds a path and gives the names of its variables, having refused what is wrong with it. Of a path that cannot be
-    /// read, nobody knows the variables.
+    /// Adds a path and returns the names of its variables, having refused what is wrong with it. Returns `None` if the
+    /// path cannot be read, since its variables are then unknown.
     pub(super) fn add(
         &mut self,
         reader: &Reader<'_>,
@@ -110,7 +110,7 @@ fn segment(text: &str) -> Option<Segment<'_>> {
     if let Some(name) = text.strip_prefix('{').and_then(|it| it.strip_suffix('}')) {
         return crate::names::is_plain(name).then_some(Segment::Variable(name));
     }
-    // What a path says as it is (RFC 3986, section 3.3), but for what means something in the mocks' patterns.
+    // Characters that a path has unescaped (RFC 3986, section 3.3), except those with a meaning in the mocks' patterns.
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_~:@!&',;=".contains(c);
     (!text.is_empty() && text != "." && text != ".." && text.chars().all(plain))
         .then_some(Segment::Literal(text))

@@ -1,8 +1,8 @@
-//! Reading one object of the document with a closed list of keywords.
+//! Reads one object of the document with a closed list of keywords.
 //!
-//! Everything that is read goes through [`Reader::object`], which refuses whatever its list does
-//! not have. Problems are collected, never returned: a function that finds one says so to the
-//! reader and answers `None`, so that the rest of the document is still judged.
+//! Everything is read through [`Reader::object`], which refuses whatever its list lacks. Problems are collected,
+//! never returned: a function that finds one reports it to the reader and returns `None`, so that the rest of
+//! the document is still checked.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -18,25 +18,25 @@ use super::made::Made;
 use super::null::List;
 use super::remedy;
 
-/// What reads a document: its root, for references, and the problems found so far.
+/// The state of reading a document: its root, for references, and the problems found so far.
 pub(super) struct Reader<'a> {
     pub(super) file: &'a str,
     root: &'a Value,
     problems: RefCell<Vec<Problem>>,
-    /// Of the problems, those that are limits, with their places.
+    /// The problems that are limits, with their places.
     limits: RefCell<Vec<(Pointer, Problem)>>,
-    /// `{}`, for schemas that are not there.
+    /// `{}`, for absent schemas.
     pub(super) anything: &'a Value,
-    /// The components that are made of inline schemas.
+    /// The components made of inline schemas.
     pub(super) made: Made,
     /// The lists of alternatives.
     pub(super) lists: RefCell<Vec<List>>,
 }
 
-/// What stands in the way of reading.
+/// The problems that prevent reading.
 pub(super) struct Refused {
     pub(super) problems: Problems,
-    /// The keywords that could go without changing what is sent, where, or in which type.
+    /// The problems of keywords that could be dropped without changing what is sent, where, or in which type.
     pub(super) limits: Vec<(Pointer, Problem)>,
 }
 
@@ -49,7 +49,7 @@ impl From<Problems> for Refused {
     }
 }
 
-/// A value of the document, and where it stands.
+/// A value of the document, and its place.
 #[derive(Clone)]
 pub(super) struct Place<'a> {
     pub(super) value: &'a Value,
@@ -66,7 +66,7 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// The members of an object, in the document's order; none of anything else.
+    /// The members of an object, in the document's order; none for anything else.
     pub(super) fn members(&self) -> impl Iterator<Item = (&'a str, Place<'a>)> + use<'a> {
         let pointer = self.pointer.clone();
         self.value
@@ -84,7 +84,7 @@ impl<'a> Place<'a> {
             })
     }
 
-    /// The items of an array; none of anything else.
+    /// The items of an array; none for anything else.
     pub(super) fn items(&self) -> impl Iterator<Item = Place<'a>> + use<'a> {
         let pointer = self.pointer.clone();
         self.value
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Notes a problem.
+    /// Records a problem.
     pub(super) fn refuse(
         &self,
         pointer: &Pointer,
@@ -133,7 +133,8 @@ impl<'a> Reader<'a> {
         self.problems.borrow_mut().push(problem);
     }
 
-    /// Notes a problem of the keyword at `limit`, without which less is kept, and nothing is sent otherwise.
+    /// Records a problem of the keyword at `limit`. Without that keyword, less is enforced, but nothing is sent
+    /// differently.
     pub(super) fn refuse_limit(
         &self,
         pointer: &Pointer,
@@ -155,7 +156,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Notes a problem of a keyword at its own place.
+    /// Records a problem of a keyword at its own place.
     fn refuse_keyword(&self, name: &str, pointer: &Pointer, cause: String, remedy: &str) {
         match lenient::may_be_told(name) {
             true => self.refuse_limit(pointer, pointer.clone(), cause, remedy),
@@ -163,7 +164,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Everything noted.
+    /// Returns all problems recorded.
     pub(super) fn finish(self) -> Result<(), Refused> {
         match Problems::new(self.problems.into_inner()) {
             None => Ok(()),
@@ -174,7 +175,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The place itself if it is an object, having refused every keyword that the list lacks.
+    /// Returns the place itself if it is an object, having refused every keyword that the list lacks.
     pub(super) fn object(&self, place: Place<'a>, keywords: &Keywords) -> Option<Place<'a>> {
         if !place.value.is_object() {
             self.refuse(
@@ -205,14 +206,14 @@ impl<'a> Reader<'a> {
         Some(place)
     }
 
-    /// Whether the document is of OpenAPI 3.1. What is understood of it means the same in 3.0.
+    /// Whether the document is OpenAPI 3.1. Everything accepted from it means the same in 3.0.
     pub(super) fn is_3_1(&self) -> bool {
         let version = self.root.get("openapi").and_then(Value::as_str);
         version.is_some_and(|it| it.starts_with("3.1."))
     }
 
-    /// Refuses what means something else in OpenAPI 3.1 than in 3.0: `nullable`, which is nothing there, and
-    /// bounds that are exclusive, which are numbers there.
+    /// Refuses what means something else in OpenAPI 3.1 than in 3.0: `nullable`, which does not exist there, and
+    /// exclusive bounds, which are numbers there.
     fn check_3_1(&self, name: &str, member: &Place<'a>) {
         let cause = match name {
             "nullable" => "`nullable` says nothing in OpenAPI 3.1",
@@ -228,14 +229,14 @@ impl<'a> Reader<'a> {
         );
     }
 
-    /// A member that is text, if it is there.
+    /// A member that is text, if present.
     pub(super) fn text(&self, place: &Place<'a>, name: &str) -> Option<String> {
         let member = place.get(name)?;
         self.expect(&member, "text", Value::as_str)
             .map(str::to_owned)
     }
 
-    /// A member that has to be there, and text.
+    /// A required member that is text.
     pub(super) fn required_text(&self, place: &Place<'a>, name: &str) -> Option<String> {
         if place.get(name).is_none() {
             self.missing(place, name);
@@ -243,7 +244,7 @@ impl<'a> Reader<'a> {
         self.text(place, name)
     }
 
-    /// A member that is true or false; false when it is not there.
+    /// A member that is true or false; false if absent.
     pub(super) fn flag(&self, place: &Place<'a>, name: &str) -> bool {
         place
             .get(name)
@@ -251,7 +252,7 @@ impl<'a> Reader<'a> {
             .unwrap_or(false)
     }
 
-    /// A member that counts something, if it is there.
+    /// A member that is a count, if present.
     pub(super) fn count(&self, place: &Place<'a>, name: &str) -> Option<u64> {
         // 32 bits, so that the count fits whatever the emitted code compares it with.
         let narrow = |value: &Value| value.as_u64().filter(|count| u32::try_from(*count).is_ok());
@@ -262,7 +263,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// A member that is a list of texts; empty when it is not there.
+    /// A member that is a list of texts; empty if absent.
     pub(super) fn texts(&self, place: &Place<'a>, name: &str) -> Vec<(String, Pointer)> {
         let Some(list) = place.get(name) else {
             return Vec::new();
@@ -276,7 +277,7 @@ impl<'a> Reader<'a> {
             .collect()
     }
 
-    /// What `take` makes of the value, having refused it when that is nothing.
+    /// Returns the result of `take` for the value, and refuses the value if there is none.
     pub(super) fn expect<T>(
         &self,
         place: &Place<'a>,
@@ -294,7 +295,7 @@ impl<'a> Reader<'a> {
         taken
     }
 
-    /// Notes that a member is missing.
+    /// Records that a member is missing.
     pub(super) fn missing(&self, place: &Place<'a>, name: &str) {
         self.refuse(
             &place.pointer,
@@ -303,7 +304,7 @@ impl<'a> Reader<'a> {
         );
     }
 
-    /// The place, or what its `$ref` leads to in this section of the components.
+    /// The place itself, or the target of its `$ref` in this section of the components.
     pub(super) fn follow(&self, place: Place<'a>, section: &str) -> Option<Place<'a>> {
         if place.get("$ref").is_none() {
             return Some(place);
@@ -324,9 +325,9 @@ impl<'a> Reader<'a> {
         Some(target)
     }
 
-    /// The name of the component that `$ref` leads to, which exists.
+    /// The name of the component that `$ref` refers to; it exists.
     pub(super) fn reference(&self, place: &Place<'a>, section: &str) -> Option<String> {
-        // The standard ignores what stands beside a `$ref`. What only tells may be ignored; what limits may not.
+        // The standard ignores siblings of a `$ref`. Documentation may be ignored; limits may not.
         const REFERENCE: Keywords = Keywords::of_schema("a reference", &["$ref", "summary"]);
         self.expect(place, "an object", Value::as_object)?;
         for (name, member) in place.members().filter(|(name, _)| !REFERENCE.know(name)) {
@@ -357,7 +358,7 @@ impl<'a> Reader<'a> {
         Some(name)
     }
 
-    /// What the standard makes of a keyword beside a `$ref`, and what to write instead.
+    /// How the standard treats a keyword beside a `$ref`, and what to write instead.
     fn sibling(&self, name: &str) -> (&'static str, &'static str) {
         const COUNTS: &str = "counts it besides, which is not understood";
         const OF_ONE: &str = "write `allOf` of one item, the reference, and keep this beside it";
@@ -385,7 +386,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a value is, in words.
+/// The kind of a value, in words.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

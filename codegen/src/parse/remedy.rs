@@ -1,6 +1,6 @@
-//! What to write instead of a keyword that is not understood.
+//! What to write instead of an unsupported keyword.
 
-/// The advice for this keyword, wherever it stands.
+/// Returns the advice for this keyword, wherever it occurs.
 pub(super) fn for_keyword(keyword: &str) -> &'static str {
     match keyword {
         "allOf" => {

@@ -38,7 +38,7 @@ const STRING: Keywords = Keywords::of_schema(
     ],
 );
 
-/// Whether a type made of it would have something to check.
+/// Whether a type made of it would have anything to check.
 pub(super) fn is_constrained(kind: &Kind) -> bool {
     match kind {
         Kind::Integer { bounds, .. } | Kind::Number { bounds } => *bounds != Bounds::default(),
@@ -56,7 +56,7 @@ const WIDTHS: &[(&str, Width)] = &[
     ("uint16", Width::U16),
     ("uint32", Width::U32),
     ("uint64", Width::U64),
-    // What schemars says of `usize`.
+    // What schemars writes for `usize`.
     ("uint", Width::U64),
 ];
 
@@ -72,7 +72,7 @@ const FORMATS: &[(&str, Format)] = &[
     ("uri-reference", Format::Uri),
 ];
 
-/// Whether something is checked of values of this format.
+/// Whether values of this format are checked.
 pub(super) fn is_kept(format: &str) -> bool {
     let of_texts = FORMATS
         .iter()
@@ -80,7 +80,7 @@ pub(super) fn is_kept(format: &str) -> bool {
     of_texts || WIDTHS.iter().any(|(name, _)| *name == format) || format == "byte"
 }
 
-/// What `format: byte` says (RFC 4648, section 4).
+/// `format: byte` as a pattern (RFC 4648, section 4).
 const BASE64: &str = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
 pub(super) fn integer(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
@@ -100,7 +100,7 @@ pub(super) fn number(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
 
 pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let place = reader.object(place.clone(), &STRING)?;
-    // OpenAPI 3.0 has no type of null; this is how schemars and dropshot write it.
+    // OpenAPI 3.0 has no null type; schemars and dropshot write it like this.
     let only_null = Value::Array(vec![Value::Null]);
     if place.value.get("enum") == Some(&only_null) {
         if let Some(nullable) = place.get("nullable") {
@@ -141,7 +141,7 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
         );
         return None;
     }
-    // The matcher that would be left for it may take for ever on what a caller sends.
+    // The only other matcher could take forever on input from a caller.
     let linear = pattern.as_deref().and_then(linear::translated);
     if linear.is_some_and(|it| regex::Regex::new(&it).is_err()) {
         reader.refuse_limit(
@@ -166,7 +166,7 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     }))
 }
 
-/// The `format`, if it is among those known. Any other only tells readers something (OpenAPI 3.0.3, "Data Types").
+/// The `format`, if it is a known one. Any other is only documentation (OpenAPI 3.0.3, "Data Types").
 fn format<T: Copy>(reader: &Reader<'_>, place: &Place<'_>, known: &[(&str, T)]) -> Option<T> {
     let format = reader.text(place, "format")?;
     let found = known.iter().find(|(name, _)| *name == format);
@@ -219,7 +219,7 @@ fn enumeration(reader: &Reader<'_>, place: &Place<'_>, text: &Text) -> Option<Ve
     Some(values.into_iter().map(|(value, _)| value).collect())
 }
 
-/// Refuses a range that nothing lies in.
+/// Refuses an empty range.
 pub(super) fn check_range(
     reader: &Reader<'_>,
     pointer: &Pointer,

@@ -1,4 +1,4 @@
-//! Schemas, one by one. What concerns several of them is in [`super::graph`].
+//! Reads schemas, one by one. [`super::graph`] handles what concerns several of them.
 
 use serde_json::Value;
 
@@ -34,10 +34,10 @@ const ARRAY: Keywords = Keywords::of_schema(
 const ANY: Keywords = Keywords::of_schema("a schema without a type", &["nullable", "default"]);
 const NEVER: Keywords = Keywords::of_schema("a schema that nothing is", &["not"]);
 
-/// How many components may say what the next one says. Reading recurses.
+/// How long a chain of components that repeat the next one may be. Reading recurses.
 const MAX_SAID: usize = 32;
 
-/// What a schema says, put together of what it consists of.
+/// The meaning of a schema, merged from its parts.
 pub(super) struct Said {
     pub(super) kind: Kind,
     pub(super) limits: Vec<Limit>,
@@ -45,7 +45,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Without limits.
+    /// Creates one without limits.
     pub(super) fn plain(kind: Kind, nullable: bool) -> Said {
         Said {
             kind,
@@ -55,7 +55,7 @@ impl Said {
     }
 }
 
-/// A schema under `components/schemas`. It is read once, however many others say what it says.
+/// Reads a schema under `components/schemas`. It is read only once, however many others repeat it.
 pub(super) fn component(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
     if let Some(said) = reader.made.said(name) {
         return said;
@@ -76,7 +76,7 @@ pub(super) fn component(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Op
     schema
 }
 
-/// What the component of this name says, for the schema at `place`, which says it, too.
+/// Reads the component of this name for the schema at `place`, which repeats it.
 pub(super) fn said(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Schema> {
     if reader.made.is_open(name) {
         reader.refuse(
@@ -97,8 +97,8 @@ pub(super) fn said(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option
     component(reader, reader.component("schemas", name)?, name)
 }
 
-/// A schema anywhere else. What needs a type becomes a component of this name, and the schema a reference
-/// to it; what is left is a reference, a scalar that nothing constrains, or a list or map of such.
+/// Reads a schema anywhere else. One that needs a type becomes a component of this name, and the schema a
+/// reference to it; what remains is a reference, an unconstrained scalar, or a list or map of such.
 pub(super) fn inline(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
     if let Some(made) = reader.made.at(&place.pointer) {
         return Some(reference(place, made));
@@ -143,7 +143,7 @@ fn reference(place: Place<'_>, name: String) -> Schema {
     }
 }
 
-/// A schema that is no reference.
+/// Reads a schema that is not a reference.
 pub(super) fn any(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
     let flag = reader.flag(&place, "nullable");
     let Said {
@@ -158,7 +158,7 @@ pub(super) fn any(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<S
         Said::plain(of_type(reader, &place, name)?, false)
     };
     limits.extend(limits::read(reader, &place, &kind));
-    // Null is among all values.
+    // Any value already includes null.
     let nullable = (flag || nullable) && !matches!(kind, Kind::Any);
     Some(Schema {
         kind,
@@ -199,8 +199,8 @@ fn of_type(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
     }
 }
 
-/// What nothing limits is any value. A limit of one type, without that type, would let all values of the other
-/// types pass, which nobody means.
+/// A schema without limits is any value. A limit that applies to one type, without that type, would let all
+/// values of other types pass, which is never meant.
 fn without_type(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     if place
         .get("not")

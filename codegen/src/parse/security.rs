@@ -1,11 +1,11 @@
-//! Security: the schemes of the document, and what an operation asks for.
+//! Security: the schemes of the document, and what operations require.
 //!
-//! 1. A scheme says where a credential travels. OAuth2 and OpenID Connect say how to get one, too, which the
-//!    caller does elsewhere; it travels as a bearer token (RFC 6750, section 2.1).
-//! 2. An operation asks for one of several alternatives, and of each for all of its schemes. `{}` is nobody's,
-//!    and makes the others optional.
-//! 3. Scopes are those of a flow of OAuth2, or any of OpenID Connect. The hook that admits the caller holds
-//!    the credential against them.
+//! 1. A scheme says where a credential is sent. OAuth2 and OpenID Connect also say how to get one, which the
+//!    caller does elsewhere; it is sent as a bearer token (RFC 6750, section 2.1).
+//! 2. An operation requires one of several alternatives, and for each, all of its schemes. `{}` allows
+//!    anonymous access, and makes the others optional.
+//! 3. Scopes are those of a flow of OAuth2, or any of OpenID Connect. The hook that admits the caller checks
+//!    the credential for them.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -20,7 +20,7 @@ const SCHEME: Keywords = Keywords::new(
     &["description", "bearerFormat"],
 );
 
-/// The keywords of an OAuth2 flow that its kind does not need are told to readers all the same.
+/// Keywords of an OAuth2 flow that its kind does not need still count as documentation.
 const FLOW: Keywords = Keywords::new(
     "a flow of OAuth2",
     &["scopes"],
@@ -106,7 +106,7 @@ fn scopes<'a>(reader: &Reader<'a>, scheme: &Place<'a>) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// Steps 2 and 3: the alternatives that `security` asks for; none for a public operation.
+/// Steps 2 and 3: the alternatives in `security`; none for a public operation.
 pub(super) fn required(
     reader: &Reader<'_>,
     place: &Place<'_>,

@@ -1,8 +1,8 @@
-//! From YAML or JSON text to a JSON value, strictly.
+//! Reads YAML or JSON text into a JSON value, strictly.
 //!
-//! A document that begins with `{` is JSON, any other is YAML. Both refuse a member that occurs
-//! twice, because which of the two counts is anybody's guess; and both stop at a depth and size
-//! that no honest document reaches, because the rest of the generator recurses and copies.
+//! A document that starts with `{` is JSON, any other is YAML. Both refuse duplicate members,
+//! because it is unclear which of them counts; and both stop at a depth and size that no honest
+//! document reaches, because the rest of the generator recurses and copies.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// The longest text that is read, in bytes: far more than a document that people write.
+/// The longest text that is read, in bytes: far more than any document that people write.
 const MAX_LENGTH: usize = 16 * 1024 * 1024;
 
-/// What the YAML library tells its user, who is not the author of the document.
+/// What the YAML library advises its user, who is not the author of the document.
 const HINT: &str = ", set DuplicateKeyPolicy in Options if acceptable";
 
-/// Reads a document. The error says what is wrong, in one line.
+/// Reads a document. The error describes the problem in one line.
 pub(super) fn read(text: &str) -> Result<Value, String> {
     if text.len() > MAX_LENGTH {
         return Err(format!("the text is longer than {MAX_LENGTH} bytes"));
@@ -39,7 +39,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
     })
 }
 
-/// A value no object of which has a member twice.
+/// A value in which no object has a member twice.
 struct Unique(Value);
 
 impl<'de> Deserialize<'de> for Unique {

@@ -1,14 +1,14 @@
-//! Alternatives that nothing tells apart but whether a value passes them.
+//! Alternatives that can be told apart only by whether a value passes them.
 //!
 //! The request checker tries the schemas, and the types of both sides try themselves. The two agree, and neither
-//! takes long, where
+//! takes long, if
 //!
-//! 1. no alternative leads to a limit that no type keeps: those of a list, and [`super::limits`];
+//! 1. no alternative leads to a limit that no type enforces: those of a list, and [`super::limits`];
 //! 2. no alternative contains the list again, since each level would multiply the tries of the next;
-//! 3. a value is held against few schemas, those that alternatives try in turn included.
+//! 3. a value is checked against few schemas, including those that alternatives try in turn.
 //!
-//! All other limits are kept by types. Those that alternatives lead to refuse null in the place of an absent
-//! member, too, which types else take for the same (`Document::tried`).
+//! Types enforce all other limits. Types that alternatives lead to also refuse null for an absent member, which
+//! other types treat as the same (`Document::tried`).
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,10 +20,10 @@ use super::reader::Reader;
 
 type Schemas = IndexMap<String, Schema>;
 
-/// How many schemas one value may be held against.
+/// How many schemas one value may be checked against.
 const MAX_TRIES: usize = 64;
 
-/// Judges the alternatives of all lists that are told by trial.
+/// Checks the alternatives of all lists that are told apart by trial.
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
     let mut tries = Tries {
         schemas,
@@ -79,7 +79,7 @@ fn check_one<'a>(reader: &Reader<'_>, tries: &mut Tries<'a>, name: &str, union: 
 const REMEDY: &str = "give all alternatives a required property of type string with an `enum` that no other has; or a type of \
                       their own; or a required member that only one has, with `additionalProperties: false` in the others";
 
-/// An alternative of a `oneOf` next to one that all values of the type pass.
+/// Finds an alternative of a `oneOf` that can never be meant, because another admits all values of its type.
 fn swallowed<'a>(schemas: &'a Schemas, union: &'a Schema) -> Option<&'a str> {
     let Kind::Union(alternatives) = &union.kind else {
         return None;
@@ -116,7 +116,7 @@ fn swallowed<'a>(schemas: &'a Schemas, union: &'a Schema) -> Option<&'a str> {
     })
 }
 
-/// The components that one leads to, itself among them.
+/// The components that one leads to, including itself.
 fn led<'a>(schemas: &'a Schemas, name: &'a str) -> HashSet<&'a str> {
     let (mut seen, mut open) = (HashSet::new(), vec![name]);
     while let Some(name) = open.pop() {
@@ -127,7 +127,7 @@ fn led<'a>(schemas: &'a Schemas, name: &'a str) -> HashSet<&'a str> {
     seen
 }
 
-/// Whether the schema's own text has a limit that no type keeps.
+/// Whether the schema's own text has a limit that no type enforces.
 fn has_limits(schema: &Schema) -> bool {
     if !schema.limits.is_empty() {
         return true;
@@ -147,14 +147,14 @@ fn has_limits(schema: &Schema) -> bool {
     }
 }
 
-/// How many schemas values are held against.
+/// Counts the schemas that values are checked against.
 struct Tries<'a> {
     schemas: &'a Schemas,
     counted: HashMap<&'a str, usize>,
 }
 
 impl<'a> Tries<'a> {
-    /// For the value of a schema that leads to these components.
+    /// The count for a value of a schema that leads to these components.
     fn of(&mut self, led: &HashSet<&'a str>, depth: usize) -> usize {
         let schemas = self.schemas;
         if depth > MAX_TRIES {
@@ -170,7 +170,7 @@ impl<'a> Tries<'a> {
             }
             let known = self.counted.get(name).copied();
             let count = known.unwrap_or_else(|| {
-                // In a circle, which is refused by itself, it counts as nothing.
+                // In a cycle, which is refused separately, it counts as zero.
                 self.counted.insert(name, 0);
                 let alternatives = schema.tried().map(|it| self::led(schemas, it));
                 let alternatives: Vec<_> = alternatives.collect();

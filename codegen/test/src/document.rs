@@ -1,4 +1,4 @@
-//! A document, indexed by its operations, as the comparison asks about it.
+//! A document, indexed by its operations for the comparison.
 
 use serde_json::Value;
 
@@ -17,12 +17,12 @@ impl Document {
         Self { json, operations }
     }
 
-    /// What stands at a JSON Pointer, after following references.
+    /// Returns the value at a JSON Pointer, after following references.
     pub(crate) fn at(&self, pointer: &str) -> &Value {
         self.resolve(pointer).1
     }
 
-    /// What stands at a JSON Pointer, after following references, and where that is.
+    /// Returns the value at a JSON Pointer, after following references, and its place.
     pub(crate) fn resolve(&self, pointer: &str) -> (String, &Value) {
         operation::resolve(&self.json, pointer)
     }

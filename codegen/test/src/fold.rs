@@ -6,10 +6,10 @@ use crate::document::Document;
 use crate::operation::Operation;
 use serde_json::{Map, Value, json};
 
-/// The document as dropshot would emit it if the service did all of it, and what no service could do: statuses that
-/// become one in what dropshot writes, and have different schemas.
+/// Returns the document as dropshot would emit it if the service did all of it, and what no service could do:
+/// statuses that dropshot merges into one although they have different schemas.
 ///
-/// Tests that break one thing at a time, to see whether [`differences`](crate::differences) tells of it, start here.
+/// Tests that break one thing at a time, to see whether [`differences`](crate::differences) reports it, start here.
 #[must_use]
 pub fn folded(published: &Value) -> (Value, Vec<String>) {
     let document = Document::new(published.clone());
@@ -20,7 +20,7 @@ pub fn folded(published: &Value) -> (Value, Vec<String>) {
             *there = value;
         }
     };
-    // What is understood of a later version says the same in the one that dropshot writes.
+    // The accepted part of a later version means the same in the one that dropshot writes.
     put("/openapi", "3.0.3".into());
     for operation in &document.operations {
         let responses = fold(&document, operation, &mut problems);
@@ -57,7 +57,7 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
     for status in by_narrowness(document.at(&published)) {
         let answer = &plain_json(document.at(&format!("{published}/{status}")).clone());
         let classes: &[char] = match status.as_str() {
-            // The whole answer is the handler's.
+            // The whole response is up to the handler.
             "default" if is_bytes(answer) && is_websocket(document, operation) => {
                 let description = &answer["description"];
                 responses.insert("101".to_owned(), json!({ "description": description }));
@@ -82,7 +82,7 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
         };
         let content = answer["content"].clone();
         if content.is_null() || is_head {
-            // dropshot tells of no error without a body.
+            // dropshot does not publish errors without a body.
             continue;
         }
         let schema = content["application/json"]["schema"].clone();
@@ -145,7 +145,7 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
     Value::Object(responses)
 }
 
-/// The statuses of answers, numbers first, then classes, then `default`.
+/// The statuses of responses, numbers first, then classes, then `default`.
 fn by_narrowness(answers: &Value) -> Vec<&String> {
     let mut all: Vec<_> = answers.as_object().into_iter().flatten().collect();
     all.sort_by_key(|(status, _)| {
@@ -161,7 +161,7 @@ fn request_body(body: Value) -> Value {
     body["required"] = true.into();
     let content = body["content"].as_object_mut().into_iter().flatten();
     for (_, media) in content {
-        // What is accepted of it says nothing.
+        // The accepted part of it has no effect.
         media.as_object_mut().map(|it| it.remove("encoding"));
     }
     let bytes = json!({ "schema": { "type": "string", "format": "binary" } });
@@ -182,7 +182,7 @@ fn request_body(body: Value) -> Value {
     body
 }
 
-/// The same body or answer, of which JSON has the one name that dropshot knows.
+/// The same body or response, with JSON under the one name that dropshot knows.
 fn plain_json(mut holder: Value) -> Value {
     if let Some(content) = holder.get_mut("content").and_then(Value::as_object_mut) {
         let media = content.keys().next().filter(|it| it.ends_with("+json"));
@@ -193,7 +193,7 @@ fn plain_json(mut holder: Value) -> Value {
     holder
 }
 
-/// A success as dropshot would write it: JSON, or anything, which has no headers then.
+/// A success as dropshot would write it: JSON, or anything, which then has no headers.
 fn success(mut answer: Value) -> Value {
     let media = answer["content"].as_object().into_iter().flatten().next();
     let Some((media, content)) = media else {
@@ -210,7 +210,7 @@ fn success(mut answer: Value) -> Value {
     answer
 }
 
-/// Earlier versions of dropshot wrote a websocket as an answer of anything, with a mark.
+/// Earlier versions of dropshot wrote a websocket as a response of anything, with a mark.
 fn is_websocket(document: &Document, operation: &Operation) -> bool {
     let operation = document.at(&operation.pointer);
     operation.get("x-dropshot-websocket").is_some()
@@ -221,7 +221,7 @@ fn is_bytes(answer: &Value) -> bool {
     media.any(|(media, _)| media != "application/json")
 }
 
-/// Whether nothing is said of what is sent.
+/// Whether nothing describes the bytes that are sent.
 fn is_of_bytes(content: &Value) -> bool {
     let schema = &content["schema"];
     schema.is_null() || *schema == json!({}) || schema["format"] == "binary"

@@ -1,7 +1,7 @@
-//! The operations of a document, as the tests of what is served ask about them.
+//! The operations of a document, for the tests of what is served.
 //!
-//! A document is plain JSON here and never goes through the generator: what checks the generator's work must not stand
-//! on the generator's reading. What it lacks is null or empty, and so a difference from one that has it.
+//! A document is plain JSON here and never goes through the generator: a check of the generator's work must not rely
+//! on the generator's reading. A missing member is null or empty, and so differs from one that is present.
 
 use serde_json::Value;
 
@@ -10,10 +10,10 @@ const METHODS: [&str; 8] = [
     "get", "put", "post", "delete", "options", "head", "patch", "trace",
 ];
 
-/// The most references that are followed from one place. More are a circle.
+/// The most references to follow from one place. More than these form a cycle.
 const MAX_REFERENCES: usize = 64;
 
-/// One operation, with all references resolved that stand above schemas.
+/// One operation, with all references above schemas resolved.
 #[derive(Debug)]
 pub struct Operation {
     /// `operationId`.
@@ -24,7 +24,7 @@ pub struct Operation {
     pub path: String,
     /// The JSON Pointer of the operation.
     pub pointer: String,
-    /// What it takes beside its body: that of its path first.
+    /// The parameters, those of its path first.
     pub parameters: Vec<Parameter>,
     /// The JSON Pointer of its request body's schema, when it has a body.
     pub body: Option<String>,
@@ -101,7 +101,7 @@ fn text(object: &Value, member: &str) -> String {
     object[member].as_str().unwrap_or_default().to_owned()
 }
 
-/// Follows references from a pointer to the place where something stands itself. Where they lead nowhere is null.
+/// Follows references from a pointer to the value itself. A reference that leads nowhere gives null.
 pub fn resolve<'a>(json: &'a Value, pointer: &str) -> (String, &'a Value) {
     let mut pointer = pointer.to_owned();
     for _ in 0..MAX_REFERENCES {

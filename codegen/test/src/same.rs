@@ -1,4 +1,4 @@
-//! Step 4: what has to be the same to the letter.
+//! Step 4: what must be exactly the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use crate::document::Document;
 use crate::operation::{Operation, escape};
 use serde_json::{Map, Value, json};
 
-/// The differences of two documents in what `drift` does not look at.
+/// Returns the differences of two documents in what `drift` does not look at.
 pub fn differences(published: &Document, emitted: &Document) -> Vec<String> {
     let describe = |document: &Document| -> BTreeMap<String, Value> {
         let operations = document.operations.iter();
@@ -28,7 +28,7 @@ pub fn differences(published: &Document, emitted: &Document) -> Vec<String> {
         .collect()
 }
 
-/// An operation without everything that only explains it.
+/// An operation without anything that only explains it.
 fn description(document: &Document, operation: &Operation) -> Value {
     let published = document.at(&operation.pointer);
     let parameters: BTreeMap<_, _> = operation
@@ -37,7 +37,7 @@ fn description(document: &Document, operation: &Operation) -> Value {
         .map(|parameter| {
             let place = format!("{} {}", parameter.location, parameter.name);
             let stated = document.at(&parameter.pointer);
-            // What is said is what is meant where nothing is said.
+            // Stating the default means the same as leaving it out.
             let usual = match parameter.location.as_str() {
                 "query" => ("form", true),
                 _ => ("simple", false),
@@ -95,8 +95,8 @@ fn answer(document: &Document, operation: &Operation, status: &str) -> Value {
 /// Keywords that do not say which values are valid.
 pub(super) const TEXTS: [&str; 4] = ["description", "title", "example", "externalDocs"];
 
-/// A schema with its references put in place and its texts left out. A reference to a schema that is
-/// being put in place stays, by name.
+/// A schema with its references replaced by their targets and its texts removed. A reference to a
+/// schema that is already being expanded stays, by name.
 fn shape(document: &Document, pointer: &str, above: &mut Vec<String>) -> Value {
     let (pointer, schema) = document.resolve(pointer);
     if above.contains(&pointer) {
@@ -139,7 +139,7 @@ fn sorted(names: &[Value]) -> Value {
     Value::Array(names)
 }
 
-/// Every place at which two values differ.
+/// Returns every place at which two values differ.
 fn unequal(place: &str, published: Option<&Value>, emitted: Option<&Value>) -> Vec<String> {
     match (published, emitted) {
         (Some(Value::Object(published)), Some(Value::Object(emitted))) => {

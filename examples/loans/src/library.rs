@@ -1,7 +1,7 @@
 //! The service: what each operation of the document does, and how refusals are worded.
 //!
-//! What reaches a handler has been checked against the document. A success, or a member, that the document does not have
-//! does not compile; an error of a status that it does not list is logged.
+//! Requests have been checked against the document before they reach a handler. A success or a member that the document
+//! does not have does not compile; an error with a status that it does not list is logged.
 
 use dropshot::RequestContext;
 use openapi_dropshot_runtime::http::StatusCode;
@@ -20,7 +20,7 @@ pub enum Library {}
 /// What goes wrong here, in the library's own terms.
 #[derive(Clone, Copy, Debug)]
 pub enum Refused {
-    /// Somebody has the book.
+    /// The book is already lent.
     Lent,
     /// There is no such loan.
     Unknown,

@@ -1,4 +1,4 @@
-//! What the library remembers: nothing here knows HTTP.
+//! The library's loans: nothing here knows HTTP.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::api::types::{Isbn, Lend, Loan, Reader};
 
-/// How long a book is lent when nobody says.
+/// The default number of days for which a book is lent.
 const USUAL_DAYS: u64 = 14;
 
 /// The loans, by their ids.
@@ -16,7 +16,7 @@ const USUAL_DAYS: u64 = 14;
 pub struct Shelf(Mutex<BTreeMap<Uuid, Loan>>);
 
 impl Shelf {
-    /// Lends a book, unless somebody has it.
+    /// Lends a book, unless it is already lent.
     pub fn lend(&self, wanted: Lend) -> Option<Loan> {
         let mut loans = self.loans();
         if loans.values().any(|it| same_book(&it.isbn, &wanted.isbn)) {
@@ -37,7 +37,7 @@ impl Shelf {
         Some(loan)
     }
 
-    /// The loans of a reader, or of all, the first to come back first.
+    /// Returns the loans of a reader, or all, in the order in which they are due.
     pub fn of(&self, reader: Option<&Reader>) -> Vec<Loan> {
         let number = |it: &Reader| i32::from(it.clone());
         let mut loans: Vec<_> = self.loans().values().cloned().collect();
@@ -46,7 +46,7 @@ impl Shelf {
         loans
     }
 
-    /// Whether there was such a loan, which has ended now.
+    /// Ends a loan. Returns whether it existed.
     pub fn give_back(&self, id: Uuid) -> bool {
         self.loans().remove(&id).is_some()
     }

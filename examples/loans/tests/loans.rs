@@ -1,4 +1,4 @@
-//! The library as it is documented, and as a client sees it.
+//! The library as documented, and as a client sees it.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ fn the_library_is_served_as_documented() {
     assert_served_as_documented!("loans.yaml", description().unwrap());
 }
 
-/// A server of this test alone, and a client of it.
+/// A server for this test alone, and a client of it.
 fn library() -> (HttpServer<Shelf>, Client) {
     let config = ConfigDropshot {
         bind_address: SocketAddr::from(([127, 0, 0, 1], 0)),

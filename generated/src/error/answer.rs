@@ -1,4 +1,4 @@
-//! The errors that are answers of the service, or of something before it.
+//! The errors that are responses, from the service or from something in front of it.
 
 use std::fmt;
 use std::time::Duration;
@@ -34,13 +34,13 @@ use crate::types::{ErrorDetail, ErrorType};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ApiError {
-    /// The status of the answer.
+    /// The status of the response.
     pub status: StatusCode,
     /// The class of the refusal.
     pub error_type: ErrorType,
-    /// What exactly it is.
+    /// The exact reason.
     pub code: Code,
-    /// The same for a reader, in English.
+    /// The reason in English, for people.
     pub message: String,
     /// All violations of the request, when `error_type` is a validation error.
     pub details: Vec<ErrorDetail>,
@@ -48,10 +48,10 @@ pub struct ApiError {
     pub request_id: String,
     /// How long to wait before the next call; with 429 and 503.
     pub retry_after: Option<Duration>,
-    /// All headers of the answer.
+    /// All headers of the response.
     pub headers: HeaderMap,
-    /// Whether an earlier attempt of the same call may have been executed although no answer to it
-    /// came, so that this answer may be about its effect.
+    /// Whether an earlier attempt of the same call may have been executed although no response to
+    /// it arrived, so that this response may be about its effect.
     pub after_lost_answer: bool,
 }
 
@@ -122,17 +122,17 @@ impl std::error::Error for ApiError {}
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OAuthError {
-    /// The status of the answer.
+    /// The status of the response.
     pub status: StatusCode,
-    /// What it is about.
+    /// The reason.
     pub code: OAuthCode,
-    /// The same for a reader, in English.
+    /// The reason in English, for people.
     pub description: String,
     /// The id under which the service logged the call.
     pub request_id: String,
     /// How long to wait before the next call; with 429 and 503.
     pub retry_after: Option<Duration>,
-    /// All headers of the answer.
+    /// All headers of the response.
     pub headers: HeaderMap,
 }
 
@@ -166,7 +166,7 @@ impl fmt::Display for OAuthError {
 
 impl std::error::Error for OAuthError {}
 
-/// An answer that the documents do not describe, such as a proxy's error page.
+/// A response that the documents do not describe, such as a proxy's error page.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -187,15 +187,15 @@ impl std::error::Error for OAuthError {}
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UnexpectedResponse {
-    /// The status of the answer; none for a success whose JSON is not of its schema.
+    /// The status of the response; `None` for a success whose JSON does not match its schema.
     pub status: Option<StatusCode>,
-    /// The id under which the service logged the call, if the answer named one.
+    /// The id under which the service logged the call, if the response had one.
     pub request_id: Option<String>,
-    /// How long the answer asked to wait before the next call.
+    /// How long the response asked to wait before the next call.
     pub retry_after: Option<Duration>,
-    /// All headers of the answer; none for a success whose JSON is not of its schema.
+    /// All headers of the response; empty for a success whose JSON does not match its schema.
     pub headers: HeaderMap,
-    /// The body of the answer; empty for a success in JSON, which may hold secrets.
+    /// The body of the response; empty for a success in JSON, which may contain secrets.
     pub body: Bytes,
     /// Why it is unexpected.
     pub reason: String,
@@ -224,7 +224,7 @@ impl UnexpectedResponse {
 
 impl fmt::Display for UnexpectedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Enough to recognize an error page by.
+        /// Enough to recognize an error page.
         const SHOWN: usize = 200;
         write!(f, "unexpected answer")?;
         if let Some(status) = self.status {
@@ -235,7 +235,7 @@ impl fmt::Display for UnexpectedResponse {
             let start = &self.body[..self.body.len().min(SHOWN)];
             write!(f, "; it begins {:?}", String::from_utf8_lossy(start))?;
         }
-        // What the API misses itself, it says in its Error object.
+        // If the API itself finds nothing, it returns its Error object.
         if self.status == Some(StatusCode::NOT_FOUND) {
             write!(
                 f,

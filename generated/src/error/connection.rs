@@ -1,34 +1,34 @@
-//! Why no answer came, in words that say what to do about it.
+//! Explains why there was no response, with advice.
 //!
-//! reqwest says "error sending request", and the cause of its causes is written for those who know TLS.
-//! Two mistakes are common enough to be told in plain words: a base URL with `https` in front of a port
-//! that speaks plain HTTP, and the reverse. They are known by the texts of the libraries, because which
-//! of them does TLS is chosen by a feature, or by the client that a program brings. A text that has
-//! changed costs the advice, and nothing else.
+//! reqwest says "error sending request", and the underlying cause is written for those who know TLS.
+//! Two mistakes are common enough to be reported in plain words: a base URL with `https` in front of a
+//! port that speaks plain HTTP, and the reverse. They are recognized by the texts of the libraries,
+//! because a feature, or the client that a program brings, decides which library does TLS. If a text
+//! changes, only the advice is lost.
 
 use std::error::Error;
 use std::fmt;
 
-/// What the TLS libraries say to an answer that is not TLS, in the order rustls, OpenSSL.
+/// What the TLS libraries report for a response that is not TLS, in the order rustls, OpenSSL.
 const NO_TLS: [&str; 3] = [
     "InvalidContentType",
     "wrong version number",
     "packet length too long",
 ];
 
-/// What hyper says to an answer that is not HTTP/1.1.
+/// What hyper reports for a response that is not HTTP/1.1.
 const NO_HTTP: [&str; 2] = [
     "invalid HTTP version parsed",
     "invalid HTTP status-code parsed",
 ];
 
-/// What hyper says of `https` when no library for TLS is there.
+/// What hyper reports for `https` without a TLS library.
 const TLS_IS_MISSING: &str = "invalid URL, scheme is not http";
 
-/// A failure to get an answer, with its innermost cause and, where one is known, advice.
+/// Writes a failure to get a response, with its innermost cause and, if there is any, advice.
 pub(super) fn tell(error: &reqwest::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match error.url() {
-        // Neither the path nor the query, which may say more than an error should.
+        // Neither the path nor the query, which may reveal more than an error should.
         Some(url) => write!(
             f,
             "the connection to {} failed: ",
@@ -44,7 +44,7 @@ pub(super) fn tell(error: &reqwest::Error, f: &mut fmt::Formatter<'_>) -> fmt::R
     }
 }
 
-/// Whether another attempt would fail alike.
+/// Whether another attempt would fail in the same way.
 pub(crate) fn is_permanent(error: &reqwest::Error) -> bool {
     says(error, &NO_TLS) || says(error, &NO_HTTP) || says(error, &[TLS_IS_MISSING])
 }
@@ -79,7 +79,7 @@ fn says(error: &reqwest::Error, texts: &[&str]) -> bool {
     })
 }
 
-/// The error itself, its source, the source of that, and so on.
+/// Iterates over the error itself, its source, the source of that, and so on.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     let mut next: Option<&(dyn Error + 'static)> = Some(error);
     std::iter::from_fn(move || {

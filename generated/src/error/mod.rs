@@ -1,8 +1,8 @@
 //! What can go wrong with a call, as one enum.
 //!
-//! An answer that is not a success becomes an error by its body, whatever its status: the Error
-//! object of the APIs ([`ApiError`]), the error of the token endpoint ([`OAuthError`]), or neither
-//! ([`UnexpectedResponse`]), as when a proxy answers in the service's place.
+//! A response that is not a success becomes an error according to its body, whatever its status: the
+//! Error object of the APIs ([`ApiError`]), the error of the token endpoint ([`OAuthError`]), or neither
+//! ([`UnexpectedResponse`]), as when a proxy responds in the service's place.
 
 mod answer;
 mod connection;
@@ -44,40 +44,39 @@ use crate::openapi::{catalog, mobile};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The API refused the call: comes with every answer that has an Error object, whatever its status.
+    /// The API refused the call: occurs for every response with an Error object, whatever its status.
     /// What to do depends on its [`code`](ApiError::code).
     Api(Box<ApiError>),
-    /// The token endpoint refused a code or a refresh token: comes from the calls of
-    /// [`Sessions`](crate::sessions::Sessions) only.
+    /// The token endpoint refused a code or a refresh token: occurs only in calls of
+    /// [`Sessions`](crate::sessions::Sessions).
     OAuth(Box<OAuthError>),
-    /// The session is over, and the user has to sign in again: comes from calls of a client with a
+    /// The session is over, and the user has to sign in again: occurs in calls of a client with a
     /// [session](crate::Client::with_session), once the service has refused to renew it or another
-    /// process has ended it. No further call asks the service.
+    /// process has ended it. Further calls do not contact the service.
     SignedOut,
-    /// The session could not be renewed now: comes from calls of a client with a session when the
-    /// access token has run out, and the service or the store failed. The next call tries again; the
-    /// reason is shared by all calls that waited for it.
+    /// The session could not be renewed now: occurs in calls of a client with a session if the access
+    /// token has expired, and the service or the store failed. The next call tries again; all calls that
+    /// waited for the renewal share the reason.
     Renewal(Arc<Error>),
-    /// The program's [`SessionStore`](crate::SessionStore) failed: comes as the reason of a
-    /// [`Renewal`](Error::Renewal), and from
-    /// [`TokenSource::open`](crate::TokenSource::open).
+    /// The program's [`SessionStore`](crate::SessionStore) failed: occurs as the reason of a
+    /// [`Renewal`](Error::Renewal), and in [`TokenSource::open`](crate::TokenSource::open).
     Store(Box<dyn std::error::Error + Send + Sync>),
-    /// An input was found wrong before anything was sent: comes from `build`, and from `send` for what
-    /// a call was given. Names the input.
+    /// An input was invalid, and nothing was sent: occurs in `build`, and in `send` for the inputs of a
+    /// call. Names the input.
     InvalidRequest(InvalidRequest),
-    /// No answer came within the timeout: comes when all attempts are used up. The service may have
+    /// No response arrived within the timeout: occurs once all attempts are used up. The service may have
     /// executed the call.
     Timeout(reqwest::Error),
-    /// The connection could not be made, or broke before the whole answer was there: comes when all
-    /// attempts are used up, or at once when the other side speaks another protocol.
+    /// The connection could not be made, or broke before the whole response had arrived: occurs once all
+    /// attempts are used up, or at once if the other side speaks another protocol.
     Transport(reqwest::Error),
-    /// The answer is none that the documents describe: comes when something before the service answers,
-    /// such as a proxy or a captive portal, and when a success is not of its schema.
+    /// The documents do not describe the response: occurs if something in front of the service responds,
+    /// such as a proxy or a captive portal, and if a success does not match its schema.
     UnexpectedResponse(Box<UnexpectedResponse>),
 }
 
 impl Error {
-    /// The status of the answer, if there was one.
+    /// Returns the status of the response, if there was one.
     ///
     /// ```
     /// use invoicing_client::Error;
@@ -94,7 +93,8 @@ impl Error {
         }
     }
 
-    /// The id under which the service logged the call, if it answered: name it when asking for help.
+    /// Returns the id under which the service logged the call, if it responded: quote it when asking for
+    /// help.
     ///
     /// ```
     /// use invoicing_client::Error;
@@ -111,7 +111,7 @@ impl Error {
         }
     }
 
-    /// How long the service asked to wait before the next call.
+    /// Returns how long the service asked to wait before the next call.
     ///
     /// ```
     /// use invoicing_client::Error;
@@ -128,7 +128,7 @@ impl Error {
         }
     }
 
-    /// All headers of the answer, if there was one.
+    /// Returns all headers of the response, if there was one.
     ///
     /// ```
     /// use invoicing_client::Error;
@@ -145,8 +145,8 @@ impl Error {
         }
     }
 
-    /// Whether the service has nothing under the id that was asked for: no such product, or no such
-    /// file or folder. A page of a proxy that says 404 does not count.
+    /// Returns whether the service has nothing under the requested id: no such product, or no such file
+    /// or folder. A proxy's 404 page does not count.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -170,10 +170,11 @@ impl Error {
         matches!(error.code, Code::ProductNotFound | Code::ItemNotFound)
     }
 
-    /// Whether the same call may go well later: there was no answer, or one that says that the service
-    /// is busy or away. The client has tried as often as its [`RetryPolicy`](crate::RetryPolicy)
-    /// allows; wait for [`retry_after`](Error::retry_after) at least. It says nothing of whether the
-    /// call has been executed: repeat a write under the same idempotency key.
+    /// Returns whether the same call may succeed later: there was no response, or one that says that the
+    /// service is busy or unavailable. The client has already tried as often as its
+    /// [`RetryPolicy`](crate::RetryPolicy) allows; wait for at least [`retry_after`](Error::retry_after).
+    /// This does not tell whether the call has been executed: repeat a write under the same idempotency
+    /// key.
     ///
     /// ```
     /// use invoicing_client::{Client, Error};
@@ -194,7 +195,7 @@ impl Error {
         }
     }
 
-    /// The error in an answer that is not a success in JSON.
+    /// The error in a response that is not a success in JSON.
     pub(crate) fn from_answer(status: StatusCode, headers: &HeaderMap, body: &Bytes) -> Error {
         if let Ok(answer) = serde_json::from_slice::<catalog::types::ErrorResponse>(body) {
             return Error::Api(Box::new(ApiError::new(status, headers, answer.error)));
@@ -214,7 +215,7 @@ impl Error {
         if error.is_timeout() {
             Error::Timeout(error)
         } else if error.is_builder() {
-            // Only a base URL or a header of the caller can make a request that cannot be built.
+            // Only the caller's base URL or header can make a request impossible to build.
             Error::InvalidRequest(InvalidRequest::new("request", error))
         } else {
             Error::Transport(error)
@@ -249,7 +250,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// What is left of [`progenitor_client::Error`] once the hooks of `transport` have turned every
+/// Converts what is left of [`progenitor_client::Error`] once the hooks of `transport` have turned every
 /// refusal into an `UnexpectedResponse` with its body beside it.
 impl<E> From<progenitor_client::Error<E>> for Error {
     fn from(error: progenitor_client::Error<E>) -> Error {
@@ -274,7 +275,7 @@ impl<E> From<progenitor_client::Error<E>> for Error {
             Generated::UnexpectedResponse(answer) => crate::transport::refusal(&answer)
                 .unwrap_or_else(|| unlisted(answer.status(), answer.headers())),
             Generated::ErrorResponse(answer) => unlisted(answer.status(), answer.headers()),
-            // A success may hold secrets, so its body stays out of the error.
+            // A success may contain secrets, so its body stays out of the error.
             Generated::InvalidResponsePayload(_, reason) => {
                 let (none, body) = (HeaderMap::new(), Bytes::new());
                 unexpected(UnexpectedResponse::new(None, &none, body, reason))
@@ -283,7 +284,7 @@ impl<E> From<progenitor_client::Error<E>> for Error {
     }
 }
 
-/// An input that was found wrong before anything was sent.
+/// An input that was invalid, so nothing was sent.
 ///
 /// ```
 /// use invoicing_client::{Client, Error};
@@ -294,7 +295,7 @@ impl<E> From<progenitor_client::Error<E>> for Error {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidRequest {
-    /// The input, by the name of the method or argument that takes it.
+    /// The input, by the name of its method or argument.
     pub field: &'static str,
     /// Why it is not acceptable.
     pub reason: String,

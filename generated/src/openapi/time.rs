@@ -2,20 +2,21 @@
 
 //! Times as text.
 //!
-//! This file stands on `std` and `chrono` alone, and names nothing else: the generated client contains a
-//! copy of it.
+//! This file depends only on `std` and `chrono`, and names nothing else: the generated client contains a copy
+//! of it.
 
 use chrono::{DateTime, Datelike, SecondsFormat, Timelike, Utc};
 
-/// What `write` makes of a time as RFC 3339 writes it, in UTC, to the millisecond, or as finely as needed.
+/// Passes `write` a time in the form of RFC 3339, in UTC, to the millisecond, or as finely as needed, and
+/// returns its result.
 ///
-/// What is no finer than a millisecond is written here, digit by digit and into no memory of its own: chrono
-/// goes by way of its general formatting, which costs more than twice as much, and a long list has many times.
+/// A time no finer than a millisecond is written here, digit by digit and without allocation: chrono uses its
+/// general formatting, which costs more than twice as much, and a long list has many times.
 pub fn rfc3339<T>(time: &DateTime<Utc>, write: impl FnOnce(&str) -> T) -> T {
-    // Once, since chrono adds the offset of UTC, which is none, for each part that it is asked for.
+    // Once, since chrono adds the offset of UTC, which is zero, for each part that is read.
     let naive = time.naive_utc();
     let (year, nanos) = (naive.year(), naive.nanosecond());
-    // A leap second has more than a second's worth of them.
+    // A leap second has more than a second's worth of nanoseconds.
     let finer = nanos % 1_000_000;
     let is_plain = (0..=9999).contains(&year) && finer == 0 && nanos < 1_000_000_000;
     if !is_plain {
@@ -33,24 +34,25 @@ pub fn rfc3339<T>(time: &DateTime<Utc>, write: impl FnOnce(&str) -> T) -> T {
     write_digits(&mut text[14..16], naive.minute());
     write_digits(&mut text[17..19], naive.second());
     write_digits(&mut text[20..23], nanos / 1_000_000);
-    // All of it is ASCII.
+    // It is all ASCII.
     write(std::str::from_utf8(&text).unwrap_or_default())
 }
 
-/// The time that a text of RFC 3339 says, if [it says one](is_writable).
+/// Reads a time of RFC 3339, if it [can be written again](is_writable).
 pub fn parse_rfc3339(text: &str) -> Option<DateTime<Utc>> {
-    // chrono also tolerates a space where the standard has a T, and U+2212 for the minus of an offset.
+    // chrono also accepts a space where the standard has a T, and U+2212 for the minus of an offset.
     let has_t = matches!(text.as_bytes().get(10), Some(b'T' | b't'));
     let time = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
     (has_t && text.is_ascii() && is_writable(&time)).then_some(time)
 }
 
-/// Whether RFC 3339 has a text for the time in UTC: years have four digits there. An offset leads beyond them.
+/// Returns whether RFC 3339 has a text for the time in UTC: years have four digits there. An offset can lead
+/// beyond them.
 pub fn is_writable(time: &DateTime<Utc>) -> bool {
     (0..=9999).contains(&time.year())
 }
 
-/// Fills the place with the last digits of the number.
+/// Fills the slice with the last digits of the number.
 fn write_digits(place: &mut [u8], mut number: u32) {
     for byte in place.iter_mut().rev() {
         *byte = b'0' + (number % 10) as u8; // less than ten

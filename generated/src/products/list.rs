@@ -1,4 +1,4 @@
-//! Listing, a page at a time or all of it.
+//! Listing products, by the page or all at once.
 
 use std::fmt::Display;
 
@@ -49,7 +49,7 @@ impl List {
 
     call_settings!("products().list()");
 
-    /// Active products only, unless given.
+    /// Sets the status of the products to list; only active ones by default.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -72,7 +72,7 @@ impl List {
         self
     }
 
-    /// How many products a page has, 1 to 100. Unless given, `send` leaves it to the service, and
+    /// Sets how many products a page has, 1 to 100. By default, `send` leaves it to the service, and
     /// `stream`, `pages` and `all` ask for the most.
     ///
     /// ```
@@ -94,7 +94,7 @@ impl List {
         self
     }
 
-    /// Where to begin: the `next_cursor` of an earlier page with the same status.
+    /// Sets where to start: the `next_cursor` of an earlier page with the same status.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -115,7 +115,7 @@ impl List {
         self
     }
 
-    /// Asks for one page.
+    /// Requests one page.
     ///
     /// # Errors
     /// Any [`Error`].
@@ -135,7 +135,7 @@ impl List {
         Ok(self.send_for_response().await?.value)
     }
 
-    /// Asks for one page, and answers with the headers as well.
+    /// Requests one page, and also returns the headers.
     ///
     /// # Errors
     /// Any [`Error`].
@@ -167,7 +167,7 @@ impl List {
         Ok(Response::from(call.send().await?).map(|answer| answer.data))
     }
 
-    /// All products from here on, over all pages, one after the other.
+    /// Returns all products from here on, over all pages, one after another.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -186,8 +186,8 @@ impl List {
         ProductStream::new(self.pages())
     }
 
-    /// All pages from here on, one after the other: for work that goes by the page, such as filling a
-    /// table, and for walks that are interrupted and go on later.
+    /// Returns all pages from here on, one after another: for work that is done by the page, such as
+    /// filling a table, and for walks that are interrupted and resumed later.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -208,10 +208,10 @@ impl List {
         PageStream::new(self.with_large_pages())
     }
 
-    /// All products from here on, in memory at once: for catalogs that are known to be small.
+    /// Returns all products from here on, in memory at once: for catalogs that are known to be small.
     ///
     /// # Errors
-    /// Any [`Error`]. What had come until then is lost; [`stream`](List::stream) keeps it.
+    /// Any [`Error`]. The products received until then are lost; [`stream`](List::stream) keeps them.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -237,18 +237,18 @@ impl List {
         }
     }
 
-    /// Makes this the listing of the next page.
+    /// Turns this into the listing of the next page.
     pub(super) fn set_after(&mut self, next: Option<NextCursor>) {
         self.after = next.and_then(|cursor| self.inputs.take("after", cursor));
     }
 
-    /// Where the listing begins, if not at the newest product.
+    /// Returns where the listing starts, if not at the newest product.
     pub(super) fn begins_after(&self) -> Option<&Cursor> {
         self.after.as_ref()
     }
 
     fn with_large_pages(self) -> List {
-        /// The most that the document allows: fewest requests.
+        /// The most that the document allows, for the fewest requests.
         const MAX_LIMIT: i32 = 100;
         match self.limit {
             Some(_) => self,

@@ -1,7 +1,7 @@
-//! Products: listing, reading, creating, changing and archiving them.
+//! Products: listing, reading, creating, updating and archiving them.
 //!
-//! Each method of [`Products`] begins a call, setters complete it, and `send` makes it. An input that
-//! the document does not allow makes `send` fail with
+//! Each method of [`Products`] starts a call, setters complete it, and `send` makes it. If the
+//! document does not allow an input, `send` fails with
 //! [`Error::InvalidRequest`](crate::Error::InvalidRequest) before anything is sent.
 
 mod list;
@@ -19,7 +19,7 @@ use std::fmt::Display;
 use crate::client::Client;
 use crate::types::{Amount, CurrencyCode, ProductId, ProductName};
 
-/// The products of the API key's team and mode.
+/// Calls for products of the API key's team and mode.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -54,7 +54,8 @@ pub struct Products<'a> {
 }
 
 impl Products<'_> {
-    /// Begins to list products, newest first: one page by `send`, all by `stream`, `pages` or `all`.
+    /// Starts a listing of products, newest first: one page with `send`, all with `stream`, `pages`
+    /// or `all`.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -71,7 +72,7 @@ impl Products<'_> {
         List::new(self.client.clone())
     }
 
-    /// All active products, newest first: short for `list().stream()`.
+    /// Returns all active products, newest first: short for `list().stream()`.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -90,7 +91,7 @@ impl Products<'_> {
         self.list().stream()
     }
 
-    /// Begins to read one product, archived or not.
+    /// Starts reading a product, archived or not.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -110,8 +111,8 @@ impl Products<'_> {
         Get::new(self.client.clone(), id)
     }
 
-    /// Begins to create a product. Give the price as text or as a [`Decimal`](crate::Decimal), so
-    /// that it is exact.
+    /// Starts creating a product. Give the price as text or as a [`Decimal`](crate::Decimal), so that
+    /// it is exact.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -136,7 +137,7 @@ impl Products<'_> {
         Create::new(self.client.clone(), name, unit_price, currency)
     }
 
-    /// Begins to change a product: set fields, clear them, or leave them as they are.
+    /// Starts changing a product: set fields, clear them, or leave them as they are.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -157,7 +158,7 @@ impl Products<'_> {
         Update::new(self.client.clone(), id)
     }
 
-    /// Begins to archive a product. Nothing reactivates it.
+    /// Starts archiving a product. Nothing can reactivate it.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));

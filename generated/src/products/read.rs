@@ -1,4 +1,4 @@
-//! Reading and archiving one product: calls that say nothing but its id.
+//! Reading and archiving one product: calls that need nothing but its id.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use crate::response::Response;
 use crate::settings::call_settings;
 use crate::types::{Product, ProductId};
 
-/// A reading of one product.
+/// A call that reads a product.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -43,7 +43,7 @@ impl Get {
     /// Reads the product.
     ///
     /// # Errors
-    /// [`Code::ProductNotFound`] when the key's team has no such product in the key's mode, and any
+    /// [`Code::ProductNotFound`] if the key's team has no such product in the key's mode, and any
     /// other [`Error`].
     ///
     /// ```
@@ -61,10 +61,10 @@ impl Get {
         Ok(self.send_for_response().await?.value)
     }
 
-    /// Reads the product, and answers with the headers as well.
+    /// Reads the product, and also returns the headers.
     ///
     /// # Errors
-    /// As [`send`](Get::send).
+    /// As for [`send`](Get::send).
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -85,12 +85,12 @@ impl Get {
     }
 }
 
-/// An archiving of one product.
+/// A call that archives a product.
 ///
-/// Archiving twice leaves the product archived but answers differently: the second answer is
-/// [`Code::AlreadyArchived`]. So when an attempt may have been executed although its answer was
-/// lost, and the next one is told that the product is archived already, the call counts as a success:
-/// what it asked for holds. (That another client archived it in between cannot be told apart.)
+/// Archiving twice leaves the product archived, but the second response is [`Code::AlreadyArchived`].
+/// So if an attempt may have been executed although its response was lost, and the next one reports
+/// that the product is already archived, the call counts as a success: the product is archived as
+/// requested. (It is impossible to tell whether another client archived it in between.)
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -145,11 +145,11 @@ impl Archive {
         self.send_for_response().await.map(|_| ())
     }
 
-    /// Archives the product, and answers with the headers as well. After a lost answer, they are those
-    /// of the 409 that says that the product is archived.
+    /// Archives the product, and also returns the headers. After a lost response, they are those of
+    /// the 409 that reports the product as archived.
     ///
     /// # Errors
-    /// As [`send`](Archive::send).
+    /// As for [`send`](Archive::send).
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));

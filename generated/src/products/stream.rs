@@ -1,4 +1,4 @@
-//! Walking through all pages of a listing, lazily.
+//! Lazily walks through all pages of a listing.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,9 +15,9 @@ use crate::types::{Cursor, Product, ProductPage};
 
 /// All pages of a listing, newest first.
 ///
-/// It is lazy: a page is asked for when it is awaited. A walk shows every product that existed when it
-/// began and still matches exactly once, whatever is created or archived meanwhile. It ends after an
-/// error, and [`cursor`](PageStream::cursor) tells where another one can go on.
+/// It is lazy: a page is requested when it is awaited. A walk yields exactly once every product that
+/// existed when it started and still matches, whatever is created or archived meanwhile. It ends after
+/// an error, and [`cursor`](PageStream::cursor) tells where to resume.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -44,7 +44,7 @@ use crate::types::{Cursor, Product, ProductPage};
 /// ```
 #[must_use = "a stream does nothing before it is polled"]
 pub struct PageStream {
-    /// The listing of the page that comes next.
+    /// The listing of the next page.
     list: List,
     next: Next,
 }
@@ -63,8 +63,9 @@ impl PageStream {
         }
     }
 
-    /// Where to go on after the pages that have come, by [`List::after`] on a listing with the same
-    /// status. Nothing once the last page has come; before the first, what the listing was given.
+    /// Returns where to resume after the pages received, with [`List::after`] on a listing with the
+    /// same status. `None` after the last page; before the first, the cursor that the listing was
+    /// given.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -119,9 +120,10 @@ impl fmt::Debug for PageStream {
 
 /// All products of a listing, newest first, over all pages.
 ///
-/// It is lazy: nothing is asked for before the first product is awaited, and the next page only once
-/// the last product of this one was taken. A walk shows every product that existed when it began
-/// and still matches exactly once, whatever is created or archived meanwhile. It ends after an error.
+/// It is lazy: nothing is requested before the first product is awaited, and the next page only after
+/// the last product of the current one was taken. A walk yields exactly once every product that
+/// existed when it started and still matches, whatever is created or archived meanwhile. It ends after
+/// an error.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -141,7 +143,7 @@ impl fmt::Debug for PageStream {
 #[must_use = "a stream does nothing before it is polled"]
 pub struct ProductStream {
     pages: PageStream,
-    /// What is left of the page that came last, and where that page began.
+    /// The rest of the current page, and where that page starts.
     page: vec::IntoIter<Product>,
     began: Option<Cursor>,
 }
@@ -155,9 +157,9 @@ impl ProductStream {
         }
     }
 
-    /// Where to go on after an interruption, by [`List::after`] on a listing with the same status. It
-    /// is the place of a page: the products that were taken of it already come once more. Nothing
-    /// within the first page of a whole listing, and at the end.
+    /// Returns where to resume after an interruption, with [`List::after`] on a listing with the same
+    /// status. It is the start of a page, so products already taken from that page are repeated.
+    /// `None` within the first page of a whole listing, and at the end.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));

@@ -1,4 +1,4 @@
-//! Creating and changing a product, each under an idempotency key.
+//! Creating and updating a product, each under an idempotency key.
 
 use std::fmt::Display;
 
@@ -13,7 +13,7 @@ use crate::types::{
     ProductName, ProductType, Sku, TaxRate, UnitOfMeasure, UpdateProduct,
 };
 
-/// Setters of a body's members, each with an example that begins with the given call.
+/// Setters for a body's members, each with an example that starts with the given call.
 macro_rules! setters {
     ($call:literal: $($(#[$doc:meta])* $method:ident($type:ty) => $member:ident = $example:literal;)*) => {$(
         $(#[$doc])*
@@ -36,13 +36,13 @@ macro_rules! setters {
     )*};
 }
 
-/// The idempotency key and the sending, the same for both calls.
+/// The idempotency key and `send`, the same for both calls.
 macro_rules! sending {
     ($call:literal: $operation:ident $(, $parameter:ident)?) => {
-        /// The idempotency key, 1 to 255 visible ASCII characters: give one that outlives this
-        /// process, such as an id of yours, when the call may be made again after a crash. Unless
-        /// given, `send` makes a random one, which its attempts share; sending a copy of the call is
-        /// another call.
+        /// Sets the idempotency key, 1 to 255 visible ASCII characters: give one that outlives this
+        /// process, such as an id of yours, if the call may be repeated after a crash. By default, `send`
+        /// generates a random one, which its attempts share; a copy of the call is another call when
+        /// sent.
         ///
         /// ```
         /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -59,7 +59,7 @@ macro_rules! sending {
             self
         }
 
-        /// Sends no idempotency key, so that the call is tried only once.
+        /// Sends no idempotency key, so the call is attempted only once.
         ///
         /// ```
         /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -70,12 +70,12 @@ macro_rules! sending {
             self
         }
 
-        /// Makes the call, and answers the product as it is now.
+        /// Makes the call, and returns the product as it is now.
         ///
         /// # Errors
-        /// [`Code::DuplicateSku`](crate::Code::DuplicateSku) when another active product has the
-        /// sku, [`Code::ScopeInsufficient`](crate::Code::ScopeInsufficient) with a read-only key, and
-        /// any other [`Error`].
+        /// [`Code::DuplicateSku`](crate::Code::DuplicateSku) if another active product has the sku,
+        /// [`Code::ScopeInsufficient`](crate::Code::ScopeInsufficient) with a read-only key, and any
+        /// other [`Error`].
         ///
         /// ```
         /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -92,10 +92,10 @@ macro_rules! sending {
             Ok(self.send_for_response().await?.value)
         }
 
-        /// Makes the call, and answers with the headers as well.
+        /// Makes the call, and also returns the headers.
         ///
         /// # Errors
-        /// As [`send`](Self::send).
+        /// As for [`send`](Self::send).
         ///
         /// ```
         /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -121,7 +121,7 @@ macro_rules! sending {
     };
 }
 
-/// A creation of a product.
+/// A call that creates a product.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -203,7 +203,7 @@ impl Create {
     sending!(r#"create("Consulting", "120.00", "EUR")"#: create_product);
 }
 
-/// A change of a product. What is neither set nor cleared stays as it is.
+/// A call that changes a product. Fields that are neither set nor cleared stay as they are.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -261,7 +261,7 @@ impl Update {
         unit_of_measure(UnitOfMeasure) => unit_of_measure = "UnitOfMeasure::Hr";
     }
 
-    /// It has no description from now on.
+    /// Removes the description.
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -271,7 +271,7 @@ impl Update {
         self.change(|body| body.description = Field::Null)
     }
 
-    /// It has no sku from now on.
+    /// Removes the sku.
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
@@ -281,7 +281,7 @@ impl Update {
         self.change(|body| body.sku = Field::Null)
     }
 
-    /// It has no tax rate from now on.
+    /// Removes the tax rate.
     ///
     /// ```
     /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();

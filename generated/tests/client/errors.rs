@@ -1,4 +1,4 @@
-//! What an answer that is not a success becomes.
+//! How a response that is not a success becomes an error.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -239,7 +239,7 @@ async fn a_transport_error_names_its_cause_and_has_its_source() {
     assert!(!error.to_string().contains(ID), "{error}");
 }
 
-/// Answers every connection with these bytes, once something was asked.
+/// Sends these bytes on every connection, after it has received something.
 fn answers(bytes: &'static [u8]) -> u16 {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -281,7 +281,7 @@ async fn https_to_a_port_of_plain_http_says_so_and_what_to_do() {
 
 #[tokio::test]
 async fn plain_http_to_a_port_of_tls_says_so_and_what_to_do() {
-    // The alert that a TLS server sends to whoever does not begin a handshake.
+    // The alert that a TLS server sends to a client that does not start a handshake.
     let port = answers(b"\x15\x03\x03\x00\x02\x02\x16");
     let told = told(format!("http://127.0.0.1:{port}")).await;
     assert!(

@@ -1,4 +1,4 @@
-//! What is checked before anything is sent, and what never shows.
+//! What is checked before anything is sent, and what is never shown.
 
 use invoicing_client::types::{Amount, CurrencyCode};
 use invoicing_client::{Client, Decimal, Error, InMemory, Pkce};

@@ -1,7 +1,7 @@
-//! The client against a stub of the service, one module a concern.
+//! The client against a stub of the service, one module per concern.
 //!
-//! Pauses between attempts are waited for in paused time: the stub answers from threads of its own,
-//! and nothing but pauses sets a timer, so that the clock moves by what a pause takes and no more.
+//! Pauses between attempts are waited for in paused time: the stub responds from threads of its
+//! own, and only pauses set timers, so the clock advances by the length of a pause and no more.
 
 #[path = "../stub/mod.rs"]
 mod stub;

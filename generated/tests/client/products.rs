@@ -1,4 +1,4 @@
-//! What calls on products send and give back.
+//! What calls on products send and return.
 
 use invoicing_client::Decimal;
 use invoicing_client::types::{ProductStatus, ProductType, UnitOfMeasure};

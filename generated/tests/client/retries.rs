@@ -1,4 +1,4 @@
-//! Which calls are tried again, when, and under which key.
+//! Which calls are retried, when, and under which key.
 
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ async fn a_silent_service_is_a_timeout_and_tried_again() {
     let client = builder(&stub).timeout(quick).retry(policy).build().unwrap();
     let error = client.products().get(ID).send().await.unwrap_err();
     assert!(matches!(error, Error::Timeout(_)), "{error}");
-    // The stub may still be reading what was given up.
+    // The stub may still be reading an abandoned request.
     while stub.requests().len() < 2 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

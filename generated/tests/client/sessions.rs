@@ -12,10 +12,10 @@ use invoicing_client::{
 use crate::stub::{Reply, Request, Stub};
 use crate::{FILE, TEAM, builder};
 
-/// Whose tokens the stub gives.
+/// The user whose tokens the stub issues.
 const USER: &str = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a01";
 
-/// A session whose access token ends in so many seconds.
+/// A session whose access token expires in this many seconds.
 pub fn session(seconds: i64) -> Session {
     let now = chrono::DateTime::<chrono::Utc>::from(SystemTime::now());
     serde_json::from_value(serde_json::json!({
@@ -29,7 +29,7 @@ pub fn session(seconds: i64) -> Session {
     .unwrap()
 }
 
-/// Tries nothing again.
+/// A client without retries.
 pub fn client(stub: &Stub) -> Client {
     builder(stub).retry(RetryPolicy::off()).build().unwrap()
 }
@@ -45,7 +45,7 @@ fn refreshes(stub: &Stub) -> usize {
         .count()
 }
 
-/// Refreshes to `access-1`, `access-2`, ..., and lists links for the tokens that it is told.
+/// Refreshes to `access-1`, `access-2`, ..., and lists links for the tokens that `valid` accepts.
 fn service(valid: impl Fn(&str) -> bool + Send + Sync + 'static) -> Stub {
     let count = AtomicUsize::new(0);
     Stub::start(move |request| {
@@ -310,7 +310,7 @@ async fn a_caller_that_gives_up_does_not_lose_the_new_pair() {
 
 #[tokio::test]
 async fn the_outcome_of_an_abandoned_renewal_is_not_taken_for_a_later_one() {
-    // Tokens that are at their end at once: every call needs a renewal of its own.
+    // Tokens that expire at once: every call needs a renewal of its own.
     let count = AtomicUsize::new(0);
     let stub = Stub::start(move |_| {
         let next = count.fetch_add(1, Ordering::SeqCst) + 1;

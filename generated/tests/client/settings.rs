@@ -1,4 +1,4 @@
-//! What is set for one call, what watches attempts, and what an error says of itself.
+//! Settings for one call, observing attempts, and the texts of errors.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A session that several processes share: each token source here stands for one of them.
+//! A session shared by several processes: each token source here stands for one of them.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use invoicing_client::{Error, Session, SessionFile, SessionStore, TokenSource};
 use crate::sessions::{client, session};
 use crate::stub::{Reply, Stub};
 
-/// A folder of the test's own, gone at its end.
+/// A folder of the test's own, removed at its end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -40,8 +40,8 @@ impl Drop for Folder {
     }
 }
 
-/// Renews `refresh-0` to `refresh-1` and so on, and ends the session for whoever uses one twice. Each new
-/// access token lives for so many seconds.
+/// Renews `refresh-0` to `refresh-1` and so on, and ends the session if one is used twice. Each new
+/// access token lives for this many seconds.
 fn rotating(seconds: u32) -> Stub {
     let spent = Arc::new(Mutex::new(0));
     Stub::start(move |request| {
@@ -71,7 +71,7 @@ async fn what_another_process_has_renewed_is_taken_over() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_who_renew_at_once_use_no_token_twice() {
-    // Tokens that have run out at once, so that every call renews.
+    // Tokens that have already expired, so that every call renews.
     let (stub, folder) = (rotating(0), Folder::new("at-once"));
     folder.store().save(&session(-1)).await.unwrap();
     let works = (0..8).map(|_| {

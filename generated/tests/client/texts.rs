@@ -1,4 +1,4 @@
-//! Types of text that are used like text.
+//! Types over text that are used like text.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,7 @@
-// A tiny HTTP server for the tests and the documentation examples of this crate: it answers each
-// request as a closure says, and keeps what it received. Plain threads, so that it runs the same
-// under any runtime and under paused time. (No `//!` here: the examples `include!` this file.)
+// A tiny HTTP server for the tests and the documentation examples of this crate: a closure computes
+// the response to each request, and the server records what it received. Plain threads, so that it
+// runs the same under any runtime and under paused time. (No `//!` here: the examples `include!`
+// this file.)
 
 /// A server on a port of its own.
 #[allow(dead_code)]
@@ -33,7 +34,7 @@ impl Request {
     }
 }
 
-/// What to answer.
+/// The response to send.
 #[allow(dead_code)]
 #[derive(Clone, Debug)]
 pub struct Reply {
@@ -53,7 +54,7 @@ impl Reply {
         }
     }
 
-    /// No answer: the connection is closed after the request was read.
+    /// No response: the connection is closed after the request was read.
     pub fn hang_up() -> Reply {
         Reply {
             status: 0,
@@ -72,7 +73,7 @@ impl Reply {
         self
     }
 
-    /// The same with another text in its body.
+    /// Replaces a text in the body.
     pub fn replace(mut self, from: &str, to: &str) -> Reply {
         self.body = self.body.map(|body| body.replace(from, to));
         self
@@ -129,7 +130,7 @@ impl Reply {
     }
 }
 
-/// Text, because a JSON library would make `120.0` of the price.
+/// Text, because a JSON library would change the price `120.0`.
 #[allow(dead_code)]
 pub const PRODUCT: &str = r#"{
     "id": "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a49", "name": "Consulting",
@@ -140,7 +141,7 @@ pub const PRODUCT: &str = r#"{
 
 #[allow(dead_code)]
 impl Stub {
-    /// Answers every request as the closure says.
+    /// Computes the response to every request with the closure.
     pub fn start(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Stub {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("its address"));
@@ -155,7 +156,7 @@ impl Stub {
         Stub { url, requests }
     }
 
-    /// Answers one reply after the other; the last one again and again.
+    /// Sends one reply after another, repeating the last one.
     pub fn script(replies: impl IntoIterator<Item = Reply>) -> Stub {
         let mut replies = replies.into_iter().collect::<Vec<_>>();
         replies.reverse();
@@ -171,7 +172,7 @@ impl Stub {
         })
     }
 
-    /// Answers every operation with a success.
+    /// Responds to every operation with a success.
     pub fn example() -> Stub {
         Stub::start(
             |request| match (request.method.as_str(), request.target.as_str()) {
@@ -232,7 +233,7 @@ impl Stub {
             for (name, value) in &reply.headers {
                 text += &format!("{name}: {value}\r\n");
             }
-            // A 204 has no body and says nothing of its length.
+            // A 204 has no body and no length.
             if reply.status != 204 && !text.contains("content-length") {
                 text += &format!("content-length: {}\r\n", body.len());
             }

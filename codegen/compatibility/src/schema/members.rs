@@ -1,4 +1,4 @@
-//! What is said of the members of an object: which there are, which must be there, and what else may.
+//! The members of an object: which exist, which are required, and which others are allowed.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ fn listed(pair: &Pair<'_>, changes: &mut Vec<Change>) {
         };
         let what = format!("the member `{name}` is new");
         changes.push(match (required.contains(&name), closed) {
-            // Objects in answers may grow, unless they have said that they never do.
+            // Objects in responses may grow, unless they are declared closed.
             (false, false) => pair.change(Effect::Harmless, place, what),
             (false, true) => pair.change(Effect::More, place, what),
             (true, false) => pair.change(Effect::Fewer, place, format!("{what}, and required")),
@@ -49,7 +49,7 @@ fn listed(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     }
 }
 
-/// `required`, of the members that both documents have.
+/// `required`, for the members that both documents have.
 fn required(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     let place = pair.both.place_of("required");
     let (before, after) = (required_of(&pair.both.old), required_of(&pair.both.new));
@@ -76,7 +76,7 @@ fn required_of(schema: &Node<'_>) -> BTreeSet<String> {
         .collect()
 }
 
-/// `additionalProperties`, unless it is a schema on both sides, which is a pair then.
+/// `additionalProperties`, unless it is a schema on both sides, which is then a pair.
 fn unknown(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     #[derive(PartialEq, PartialOrd)]
     enum Room {

@@ -1,4 +1,4 @@
-//! Request bodies: how they are read, for how long, and what becomes of those that nobody reads.
+//! Request bodies: how they are read, for how long, and what happens to those that are not read.
 
 use std::time::{Duration, Instant};
 
@@ -117,7 +117,8 @@ async fn a_client_that_writes_before_it_reads_gets_an_early_answer() {
     let server = Server::start();
     let mut connection = server.connect().await;
     for _ in 0..2 {
-        // More than the system buffers on both sides, so that writing only ends when somebody reads.
+        // More than the system buffers on both sides, so that writing ends only when the other side
+        // reads.
         connection.write(head("POST /pets", &[], DRAIN_BYTES)).await;
         connection.write("x".repeat(DRAIN_BYTES)).await;
         assert_eq!(connection.answer().await.status, 401);

@@ -1,4 +1,4 @@
-//! A server of its own for each test, and connections to it on which nothing is hidden.
+//! A server for each test, and raw connections to it that hide nothing.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use slog::{Drain, Level, Logger, Never, OwnedKVList, Record, o};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// A server of all the test documents.
+/// A server for all the test documents.
 pub struct Server {
     http: HttpServer<Answered>,
     errors: Errors,
@@ -70,7 +70,7 @@ impl Server {
         connection.answer().await
     }
 
-    /// What the hook was told of the answers.
+    /// What the hook received of the responses.
     pub fn answered(&self) -> Vec<String> {
         self.http.app_private().all()
     }
@@ -81,7 +81,7 @@ impl Server {
     }
 }
 
-/// A request's head that declares a body of this length.
+/// The head of a request that declares a body of this length.
 pub fn head(request: &str, headers: &[&str], length: usize) -> String {
     let mut head = format!("{request} HTTP/1.1\r\nHost: test\r\n");
     for header in headers {
@@ -98,7 +98,7 @@ pub struct Connection {
     unread: Vec<u8>,
 }
 
-/// An answer, or an interim response such as `100 Continue`.
+/// A response, possibly an interim one such as `100 Continue`.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
@@ -129,12 +129,12 @@ impl Connection {
         self.stream.write_all(text.as_ref()).await.unwrap();
     }
 
-    /// Ends our side: nothing more will be sent.
+    /// Ends the client's side: nothing more will be sent.
     pub async fn finish(&mut self) {
         self.stream.shutdown().await.unwrap();
     }
 
-    /// The next answer.
+    /// The next response.
     pub async fn answer(&mut self) -> Response {
         let head = loop {
             match self.unread.windows(4).position(|it| it == b"\r\n\r\n") {

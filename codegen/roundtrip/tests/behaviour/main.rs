@@ -1,5 +1,5 @@
-//! What the runtime promises of every generated server, tried over connections that are written and
-//! read byte by byte.
+//! What the runtime promises for every generated server, tested over connections that are written
+//! and read byte by byte.
 
 mod bodies;
 mod connection;

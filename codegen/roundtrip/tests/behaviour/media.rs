@@ -1,4 +1,4 @@
-//! Bodies of other media types than JSON, and of answers that have none.
+//! Bodies of media types other than JSON, and of responses that have none.
 
 use openapi_dropshot_roundtrip::bodies::LARGE;
 use openapi_dropshot_runtime::MAX_BYTES;
@@ -219,14 +219,14 @@ async fn a_body_may_be_left_out_where_the_document_says_so() {
     for body in ["", "name=a&count=1", "name=a"] {
         all.push(server.send("PUT /forms", &[FORM], body).await.status);
     }
-    // The handlers answer 404 where there is none.
+    // The handlers return 404 if there is none.
     assert_eq!(all, [404, 204, 400, 400, 404, 204, 400]);
 }
 
 #[tokio::test]
 async fn a_body_is_null_where_the_document_says_so() {
     let server = Server::start();
-    // Beside the reference to its component, and in the component.
+    // Nullable beside the reference to its component, and in the component.
     for path in ["PUT /nothing", "PUT /perhaps"] {
         for body in ["null", r#"{"why":"old"}"#] {
             let answer = server.send(path, &[], body).await;

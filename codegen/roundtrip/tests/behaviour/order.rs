@@ -1,4 +1,4 @@
-//! What is looked at first, and what happens when the service itself fails.
+//! The order of checks, and what happens when the service itself fails.
 
 use crate::connection::Server;
 

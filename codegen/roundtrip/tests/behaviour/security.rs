@@ -1,4 +1,4 @@
-//! Credentials: found where their schemes say, alone, as alternatives and together.
+//! Credentials: found where their schemes define, alone, as alternatives and together.
 
 use crate::connection::Server;
 

@@ -1,4 +1,4 @@
-//! Values that come back as they were sent.
+//! Values that are returned as they were sent.
 
 use crate::connection::{Response, Server};
 

@@ -1,8 +1,8 @@
-//! Values that a schema admits, or nearly admits.
+//! Draws random values that a schema admits, or nearly admits.
 //!
-//! Not drawn, since here the runtime means to differ from JSON Schema:
+//! Not drawn, since the runtime intentionally differs from JSON Schema here:
 //!
-//! - `1.0` and `1e0` where an integer is meant: an integer has neither fraction nor exponent;
+//! - `1.0` and `1e0` for an integer: an integer has neither fraction nor exponent;
 //! - numbers of more than 40 digits, which it refuses as too precise;
 //! - leap seconds, and spellings of UUIDs and times that only one of the two formats' standards has.
 
@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use fastrand::Rng;
 use serde_json::{Map, Number, Value, json};
 
-/// What `format: byte` asks for.
+/// What `format: byte` requires.
 pub fn is_base64(text: &str) -> bool {
     STANDARD.decode(text).is_ok()
 }
@@ -60,7 +60,7 @@ fn of(random: &mut Rng, schema: &Value, schemas: &Value, depth: usize) -> Value 
     }
 }
 
-/// A value of one of these, with its tag where there is one.
+/// A value of one of these, with its tag if it has one.
 fn alternative(
     random: &mut Rng,
     schema: &Value,
@@ -171,7 +171,7 @@ fn number(random: &mut Rng, schema: &Value) -> Value {
     let ends = [schema["minimum"].as_f64(), schema["maximum"].as_f64()];
     let near = ends[random.usize(..2)].unwrap_or(0.0);
     let value = near + f64::from(random.i32(-4..8)) / 4.0;
-    // Whole ones are written without a fraction, since an integer may be meant besides.
+    // Whole numbers are written without a fraction, since an integer may also be meant.
     match value.fract() == 0.0 {
         true => (value as i64).into(),
         false => Number::from_f64(value).map_or(Value::Null, Value::Number),

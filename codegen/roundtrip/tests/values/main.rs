@@ -1,13 +1,13 @@
 //! Random values, judged by the runtime, by the `jsonschema` crate, and by the generated types.
 //!
 //! The schemas are the components of the documents that show what is accepted, and random ones
-//! (`CODEGEN_SCHEMAS_SEED`, when this is built). `CODEGEN_VALUES` says how many values to try, `CODEGEN_SEED` which
-//! ones; the seed is printed.
+//! (`CODEGEN_SCHEMAS_SEED`, at build time). `CODEGEN_VALUES` sets how many values to try, `CODEGEN_SEED` which ones;
+//! the seed is printed.
 //!
-//! 1. The runtime accepts what the schema, translated to JSON Schema by [`standard`], admits, and nothing else. Where
-//!    the two mean to differ, [`standard`] says so, and so does [`draw`] of values that are not tried.
-//! 2. What the runtime accepts the type reads, and writes as it was, but for members that an open object does not
-//!    know and other spellings of the same time or address.
+//! 1. The runtime accepts what the schema, translated to JSON Schema by [`standard`], admits, and nothing else.
+//!    [`standard`] documents where the two differ intentionally, and [`draw`] which values are therefore not tried.
+//! 2. The type reads whatever the runtime accepts, and writes it as it was, except for members that an open object
+//!    does not know and other spellings of the same time or address.
 
 mod draw;
 mod standard;
@@ -33,13 +33,13 @@ struct Component {
     read: fn(&str) -> Result<Value, String>,
 }
 
-/// What the type of a component makes of a text.
+/// Reads a text into the type of a component, and writes it again.
 fn reread<T: DeserializeOwned + Serialize>(text: &str) -> Result<Value, String> {
     let value: T = serde_json::from_str(text).map_err(|error| error.to_string())?;
     serde_json::to_value(value).map_err(|error| error.to_string())
 }
 
-/// A component, and who else judges its values.
+/// A component, and what else judges its values.
 struct Judged {
     component: Component,
     schemas: std::rc::Rc<Value>,
@@ -89,7 +89,7 @@ fn values_are_judged_as_jsonschema_does_and_accepted_ones_are_read() {
         let violations = schema::check(judged.component.schema, &of_value);
         accepted += u64::from(violations.is_empty());
         let problem = match (violations.is_empty(), judged.validator.is_valid(&value)) {
-            // No type of a component holds its null: whoever refers to it does.
+            // No type of a component holds its null: what refers to it does.
             (true, true) if value.is_null() => None,
             (true, true) => read(&judged.component, &value, &text).err(),
             (false, false) => None,
@@ -109,7 +109,7 @@ fn values_are_judged_as_jsonschema_does_and_accepted_ones_are_read() {
         wrong.len(),
         first.join("\n\n")
     );
-    // Otherwise hardly anything but refusals, or nothing else, would have been tried.
+    // Otherwise hardly anything but refusals, or nothing but acceptances, would have been tried.
     println!("{accepted} of {count} values were accepted");
     assert!(count < 100 || (count / 5..count * 4 / 5).contains(&accepted));
 }
@@ -122,7 +122,7 @@ fn read(component: &Component, value: &Value, text: &str) -> Result<(), String> 
     }
 }
 
-/// Whether what is written says what was read, as far as the type knows its members.
+/// Whether the value written equals the value read, as far as the type knows its members.
 fn says_the_same(read: &Value, written: &Value) -> bool {
     match (read, written) {
         (Value::Object(read), Value::Object(written)) => written

@@ -1,12 +1,12 @@
-//! A component in JSON Schema 2020-12, so that a validator of that can judge its values.
+//! Translates a component to JSON Schema 2020-12, so that a validator of that can judge its values.
 //!
-//! What OpenAPI 3.0 says otherwise is translated; what the generator promises besides (`crate`'s page of the subset)
-//! is said in keywords: the width of an integer, `format: ip` and `byte`, and the tag of a discriminator, which in
-//! JSON Schema says nothing.
+//! What OpenAPI 3.0 defines differently is translated; what the generator promises beyond that (`crate`'s page of
+//! the subset) is expressed in keywords: the width of an integer, `format: ip` and `byte`, and the tag of a
+//! discriminator, which has no effect in JSON Schema.
 
 use serde_json::{Map, Value, json};
 
-/// The schema of a component among these.
+/// Returns the schema of a component among these.
 pub fn component(schemas: &Value, name: &str) -> Value {
     let all = schemas.as_object().into_iter().flatten();
     let all: Map<String, Value> = all
@@ -34,7 +34,7 @@ fn translated(schema: &Value, schemas: &Value) -> Value {
             "type" | "required" | "minimum" | "maximum" | "multipleOf" | "minLength"
             | "maxLength" | "pattern" | "minItems" | "maxItems" | "uniqueItems"
             | "minProperties" | "maxProperties" | "enum" | "$ref" => value.clone(),
-            // Told below, or told to readers alone.
+            // Handled below, or only documentation.
             _ => continue,
         };
         made.insert(keyword.clone(), value);
@@ -66,7 +66,7 @@ fn each(schemas_of: &Value, schemas: &Value) -> Value {
         .into()
 }
 
-/// What a `format` says of values of its type.
+/// What a `format` means for values of its type.
 fn format(schema: &Value) -> Value {
     let whole = |least: i128, most: i128| {
         // The ends of 64 bits are exact as integers.
@@ -92,7 +92,7 @@ fn format(schema: &Value) -> Value {
     }
 }
 
-/// An alternative, which a discriminator asks for its tag. Null has none.
+/// An alternative, which must have its tag if there is a discriminator. Null has none.
 fn part(part: &Value, schema: &Value, schemas: &Value) -> Value {
     let plain = translated(part, schemas);
     let Some(tag) = schema["discriminator"]["propertyName"].as_str() else {

@@ -1,8 +1,9 @@
-//! Rust values from a JSON value that was read already, so that a body is read once: checked, and then taken over.
+//! Rust values from a JSON value that was already parsed, so that a body is parsed once: checked, and then
+//! deserialized.
 //!
-//! It gives what `serde_json` gives for the same text. What is asked for as text ([`RawValue`]), such as the literal
-//! of a decimal, stays as it was written, but for spacing and escapes; `serde_json` asks by a name of its own for
-//! them, as its own values are asked, too.
+//! The result is that of `serde_json` for the same text. Raw text ([`RawValue`]), such as the literal of a decimal,
+//! stays as it was written, except for spacing and escapes; `serde_json` requests it under a private name, as it
+//! does of its own values.
 //!
 //! [`RawValue`]: serde_json::value::RawValue
 
@@ -14,14 +15,14 @@ use serde::forward_to_deserialize_any;
 
 use super::Value;
 
-/// By this name a `RawValue` is asked for, and by the same as the one member of a map it is given.
+/// The name under which a `RawValue` is requested, and also the name of the one member of the map that provides it.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 impl<'de> Value<'de> {
-    /// The value as a `T`.
+    /// Returns the value as a `T`.
     ///
     /// # Errors
-    /// When it does not fit.
+    /// If it does not fit.
     pub fn take<T: Deserialize<'de>>(&self) -> Result<T, Error> {
         T::deserialize(self)
     }
@@ -35,7 +36,7 @@ impl<'de> IntoDeserializer<'de, Error> for &Value<'de> {
     }
 }
 
-/// The name of a member. It is lent by the text unless an escape was in it.
+/// The name of a member. It borrows from the text unless it contains an escape.
 struct Name<'v, 'de>(&'v Cow<'de, str>);
 
 impl<'de> IntoDeserializer<'de, Error> for Name<'_, 'de> {
@@ -114,7 +115,7 @@ impl<'de> Deserializer<'de> for &Value<'de> {
         }
         let text = match self {
             Value::Number(literal) => Cow::Borrowed(*literal),
-            // The alternatives of a union are read from its text, once it is known which it is.
+            // The alternatives of a union are read from its text, once it is known which applies.
             other => Cow::Owned(other.to_string()),
         };
         visitor.visit_map(MapDeserializer::new([(RAW_VALUE, text)].into_iter()))

@@ -134,7 +134,7 @@ fn a_repeated_parameter_is_told_once() {
     );
 }
 
-/// The least time of several that it takes to refuse a query.
+/// The shortest of several times that it takes to refuse a query.
 fn time(query: &str) -> Duration {
     let times = (0..10).map(|_| {
         let start = Instant::now();
@@ -144,8 +144,8 @@ fn time(query: &str) -> Duration {
     times.min().unwrap()
 }
 
-/// Sixty-four times the query takes about 64 times as long; it would be 4,096 if the cost were quadratic.
-/// Ten times is left to the machine, which may be busy.
+/// A query sixty-four times as long takes about 64 times as long to refuse; it would take 4,096 times if
+/// the cost were quadratic. A factor of ten is left to the machine, which may be busy.
 #[test]
 fn telling_takes_time_in_proportion_to_the_query() {
     let queries = |bytes: usize| {
@@ -157,7 +157,7 @@ fn telling_takes_time_in_proportion_to_the_query() {
         ]
     };
     for (small, large) in queries(1_000).iter().zip(&queries(64_000)) {
-        // What is so quick that the clock decides is quick enough.
+        // Anything so quick that the clock's resolution decides is quick enough.
         let least = time(small).max(Duration::from_micros(10));
         let ratio = time(large).as_secs_f64() / least.as_secs_f64();
         assert!(ratio < 640.0, "{small:.20}: {ratio:.1} times");

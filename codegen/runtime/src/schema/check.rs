@@ -1,17 +1,17 @@
-//! Holding a value against a schema, and telling everything that is wrong with it at once.
+//! Checks a value against a schema, and reports everything that is wrong with it at once.
 //!
 //! - Paths are JSON Pointers; `required` and `additionalProperties` point at the missing or unknown
 //!   member itself.
-//! - Lengths count Unicode code points, as JSON Schema has it.
+//! - Lengths count Unicode code points, as in JSON Schema.
 //! - Numbers compare as exact decimals, and `integer` means a literal without fraction and exponent.
-//! - Of a `oneOf`, the discriminator or the sign selects the one schema that the value is held against. Where
-//!   there is neither, the value is held against each; the generator refuses lists in which that would take
+//! - For a `oneOf`, the discriminator or the sign selects the one schema that the value is checked against.
+//!   Without either, the value is checked against each; the generator refuses lists for which that would take
 //!   longer with each level.
-//! - Keywords are independent of each other: a value of the wrong type is not among those of an `enum`
-//!   either, and violates both.
+//! - Keywords are independent of each other: a value of the wrong type is not in an `enum` either, and violates
+//!   both.
 //!
-//! A value that passes costs no allocation, unless a list asks for items that differ. One that does not costs what
-//! its first violations take to be told ([`Violations`]); those that are not told cost none, either.
+//! A value that passes costs no allocation, unless a list requires unique items. One that fails costs what
+//! reporting its first violations takes ([`Violations`]); those not reported cost nothing either.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -23,7 +23,7 @@ use crate::decimal::{Decimal, DecimalError, Number};
 use crate::json::Value;
 use crate::violation::{Path, Violation, Violations, constraint, shown};
 
-/// What is wrong with a body, by its schema. Empty when it passes.
+/// Returns what is wrong with a body, by its schema. Empty if it passes.
 pub fn check(schema: &Schema, value: &Value<'_>) -> Violations {
     let mut violations = Violations::default();
     Check(&mut violations).value(schema, value, &Place::Body);
@@ -40,7 +40,7 @@ pub(crate) fn check_parameter(
     Check(violations).value(schema, value, &Place::Parameter(name));
 }
 
-/// Where a value stands: a path that is only written out when something is wrong there.
+/// The place of a value: a path that is only written out if something is wrong there.
 enum Place<'a> {
     Body,
     Parameter(&'a str),
@@ -67,14 +67,14 @@ impl fmt::Display for Place<'_> {
 }
 
 impl Place<'_> {
-    /// The violation here, or, where this path is too long, at the nearest place above whose path is not.
+    /// The violation here, or, if this path is too long, at the nearest place above it whose path is not.
     fn violation(&self, constraint: &'static str, message: Cow<'static, str>) -> Violation {
         if let Some(path) = Path::of(self) {
             return Violation::new(path, constraint, message);
         }
         match self {
             Place::Body => Violation::new("", constraint, message),
-            // The document's own, whatever its length.
+            // The document's own name, whatever its length.
             Place::Parameter(name) => Violation::new(*name, constraint, message),
             Place::Member(parent, name) => {
                 let length = name.chars().count();
@@ -166,7 +166,7 @@ impl Check<'_> {
     fn number(&mut self, bounds: &Bounds, literal: &str, place: &Place<'_>) {
         let number = match Number::parse(literal) {
             Ok(number) => number,
-            // Of syntax the reader of the text took care.
+            // The parser of the text has already checked the syntax.
             Err(error @ (DecimalError::Precision | DecimalError::Syntax)) => {
                 return self.report(place, constraint::PRECISION, || {
                     format!("must be a number of reasonable size, but has {error}")
@@ -196,7 +196,7 @@ impl Check<'_> {
         ];
         for (bound, outside, keyword, inclusive, exclusive) in ends {
             let Some(bound) = bound else { continue };
-            // The generator writes no bound that is not a decimal.
+            // The generator writes only bounds that are decimals.
             let Ok(limit) = Number::parse(bound.value) else {
                 continue;
             };
@@ -369,8 +369,7 @@ fn find<'a, 'b>(members: &'a Members<'b>, name: &str) -> Option<&'a Value<'b>> {
         .map(|(_, value)| value)
 }
 
-/// What `type: integer` admits: the literal of a whole number, as JSON Schema had it when OpenAPI 3.0
-/// took it over.
+/// What `type: integer` admits: the literal of a whole number, as in the JSON Schema that OpenAPI 3.0 adopted.
 fn is_whole(literal: &str) -> bool {
     !literal.contains(['.', 'e', 'E'])
 }

@@ -1,4 +1,4 @@
-//! Limits of numbers, booleans and objects that no type keeps.
+//! Limits of numbers, booleans and objects that no type enforces.
 
 use super::Limit;
 use super::check::not_one_of;
@@ -7,8 +7,8 @@ use crate::decimal::{Decimal, Number};
 use crate::json::Value;
 
 impl Limit {
-    /// Whether the value keeps it. What is of another type, or no number of reasonable size, is reported as
-    /// that alone, unless values are listed.
+    /// Returns whether the value is within the limit. A value of another type, or a number beyond a
+    /// reasonable size, is reported only as such, unless values are listed.
     pub(super) fn is_kept(&self, value: &Value<'_>) -> bool {
         match (self, value) {
             (Limit::MultipleOf(of), Value::Number(literal)) => {
@@ -24,7 +24,7 @@ impl Limit {
         }
     }
 
-    /// The keyword that says it.
+    /// Returns the keyword of the limit.
     pub(super) fn keyword(&self) -> &'static str {
         match self {
             Limit::MultipleOf(_) => "multipleOf",
@@ -34,7 +34,7 @@ impl Limit {
         }
     }
 
-    /// What is wrong with a value that does not keep it.
+    /// Returns the message for a value that violates it.
     pub(super) fn message(&self, value: &Value<'_>) -> String {
         let length = match value {
             Value::Object(members) => members.len(),

@@ -1,31 +1,32 @@
-//! Patterns of ECMA-262 for an engine that takes time in proportion to the text, whatever the text is.
+//! Translates ECMA-262 patterns for an engine that takes time in proportion to the text, whatever the text
+//! is.
 //!
 //! A backtracking matcher may try every way to divide a text among nested repetitions: `^(a+)+$` takes
-//! twice as long for each further `a`. The crate `regex` never does. Its syntax means something else in
-//! places, so a pattern is not handed over but written anew, symbol by symbol, from what both agree about:
-//! literals, classes, groups, alternatives, repetitions, and the two ends of the text. Whether there is a
-//! match does not depend on which of several is preferred. Look-arounds, back-references and word
-//! boundaries are left to a backtracking matcher.
+//! twice as long for each further `a`. The crate `regex` never does. Its syntax differs in places, so a
+//! pattern is not passed to it but rewritten, symbol by symbol, using only what both agree on: literals,
+//! classes, groups, alternatives, repetitions, and the two ends of the text. Whether there is a match does
+//! not depend on which of several is preferred. Look-arounds, back-references and word boundaries are left
+//! to a backtracking matcher.
 //!
-//! This file stands on `std` alone: the generator judges defaults by it, too.
+//! This file depends only on `std`: the generator also uses it to check defaults.
 
 use std::fmt::Write;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// What `.` leaves out.
+/// What `.` does not match.
 const LINE_ENDS: &str = r"\n\r\x{2028}\x{2029}";
 
 /// What `\s` means (ECMA-262, section 12.2 and 12.3), as the inside of a class.
 const SPACES: &str = r"\x{9}-\x{d}\x{20}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}";
 
-/// The same pattern in the syntax of the crate `regex`; `None` for what that engine cannot do, or what the
-/// two might not agree about.
+/// Returns the same pattern in the syntax of the crate `regex`; `None` for what that engine cannot do, or
+/// what the two might not agree on.
 pub(crate) fn translated(source: &str) -> Option<String> {
     let mut from = source.chars().peekable();
     let mut to = String::with_capacity(source.len() * 2);
     let mut open = 0_usize;
-    // Whether there is something that a quantifier may stand behind.
+    // Whether a quantifier may follow.
     let mut repeatable = false;
     while let Some(symbol) = from.next() {
         repeatable = match symbol {
@@ -140,7 +141,8 @@ fn class(from: &mut Peekable<Chars<'_>>, to: &mut String) -> Option<()> {
     Some(())
 }
 
-/// The next member of a class; none at its end. The outer `None` is a pattern that is not translated.
+/// The next member of a class; `Some(None)` at its end. The outer `None` is a pattern that is not
+/// translated.
 #[allow(clippy::option_option)] // Not translated, at the end and a member are three things.
 fn member(from: &mut Peekable<Chars<'_>>) -> Option<Option<Escape>> {
     Some(match from.next()? {
@@ -150,7 +152,7 @@ fn member(from: &mut Peekable<Chars<'_>>) -> Option<Option<Escape>> {
     })
 }
 
-/// What a backslash and what follows mean.
+/// The meaning of a backslash and what follows it.
 enum Escape {
     Character(char),
     Class { negated: bool, inside: &'static str },
@@ -177,7 +179,7 @@ fn escape(from: &mut Peekable<Chars<'_>>) -> Option<Escape> {
     }))
 }
 
-/// The character of so many hexadecimal digits; half of a pair is none.
+/// The character with this many hexadecimal digits; `None` for half of a surrogate pair.
 fn digits(from: &mut Peekable<Chars<'_>>, count: u32) -> Option<char> {
     let mut code = 0;
     for _ in 0..count {

@@ -1,9 +1,9 @@
 //! Whether one decimal is a multiple of another, exactly.
 //!
-//! This file stands on `std` alone: the generator judges defaults by it, too.
+//! This file depends only on `std`: the generator also uses it to check defaults.
 
-/// Whether the value is a multiple of the other; both are number literals of JSON, the other with at most
-/// 30 significant digits.
+/// Returns whether the value is a multiple of the other; both are JSON number literals, the other with at
+/// most 30 significant digits.
 pub(crate) fn is_multiple(value: &str, of: &str) -> bool {
     let (Some((digits, exponent)), Some((of, of_exponent))) = (parts(value), parts(of)) else {
         return false;
@@ -14,7 +14,7 @@ pub(crate) fn is_multiple(value: &str, of: &str) -> bool {
     if digits.is_empty() {
         return true;
     }
-    // Digits that end in no zero are no multiple of ten times anything.
+    // Digits that do not end in a zero are not a multiple of anything times ten.
     let Ok(zeros) = u32::try_from(exponent - of_exponent) else {
         return false;
     };
@@ -24,7 +24,7 @@ pub(crate) fn is_multiple(value: &str, of: &str) -> bool {
     (0..zeros).fold(rest, |rest, _| by_ten(rest, 0)) == 0
 }
 
-/// The digits between the zeros at both ends, and the power of ten that they count.
+/// The digits between the zeros at both ends, and the power of ten that they are multiplied by.
 fn parts(literal: &str) -> Option<(String, i64)> {
     let literal = literal.trim_start_matches('-');
     let (number, exponent) = literal.split_once(['e', 'E']).unwrap_or((literal, "0"));

@@ -1,15 +1,15 @@
-//! Regular expressions of ECMA-262, as `pattern` has them.
+//! ECMA-262 regular expressions, as used by `pattern`.
 //!
-//! Most patterns of a document only say which characters a text is made of: `^[A-Za-z0-9_-]+$`. Those are
-//! checked by looking each byte up, at a hundredth of what a backtracking matcher takes. Others go to an
-//! engine whose time grows with the text alone, whatever a caller sends ([`linear`]); the generator refuses
-//! those that are too large for it. `regress` does those that look around, refer back or ask for the
-//! boundaries of words. A class of ASCII characters tells bytes apart as well as characters, since every
-//! byte of any other character is above them.
+//! Most patterns of a document only list the characters of a text: `^[A-Za-z0-9_-]+$`. Those are checked by
+//! looking up each byte, at a hundredth of the cost of a backtracking matcher. Others go to an engine whose
+//! time grows only with the text, whatever a caller sends ([`linear`]); the generator refuses those that are
+//! too large for it. `regress` handles those with look-arounds, back-references or word boundaries. A class
+//! of ASCII characters can be matched by bytes as well as by characters, since every byte of any other
+//! character is above them.
 
 use super::linear;
 
-/// A regular expression, with as much of the surface of `regress` as typify's types use.
+/// A regular expression, with as much of the API of `regress` as typify's types use.
 #[derive(Debug)]
 pub struct Regex(Matcher);
 
@@ -24,7 +24,7 @@ impl Regex {
     /// Compiles it.
     ///
     /// # Errors
-    /// When it is none.
+    /// If it is not a valid pattern.
     pub fn new(source: &str) -> Result<Regex, regress::Error> {
         let regex = regress::Regex::new(source)?;
         if let Some(characters) = Characters::of(source) {
@@ -39,7 +39,7 @@ impl Regex {
         }))
     }
 
-    /// Something when the text has a match somewhere.
+    /// Returns `Some` if it matches anywhere in the text.
     pub fn find(&self, text: &str) -> Option<()> {
         match &self.0 {
             Matcher::Characters(characters) => characters.are_all_of(text).then_some(()),
@@ -49,19 +49,20 @@ impl Regex {
     }
 }
 
-/// What `^[...]*$` and `^[...]+$` ask for.
+/// The meaning of `^[...]*$` and `^[...]+$`.
 #[derive(Debug)]
 struct Characters {
     /// Whether a text may have this byte.
     allowed: [bool; 256],
-    /// The one byte that a text may not have, if there is just one: looking for it is several times as fast.
+    /// The one byte that a text may not contain, if there is just one: searching for it is several times as
+    /// fast.
     forbidden: Option<u8>,
-    /// Whether a text may have none.
+    /// Whether a text may be empty.
     none: bool,
 }
 
 impl Characters {
-    /// `None` for a pattern of another form, or with characters beyond ASCII.
+    /// Returns `None` for a pattern of another form, or with characters beyond ASCII.
     fn of(source: &str) -> Option<Characters> {
         let class = source.strip_prefix("^[")?.strip_suffix('$')?;
         let (class, none) = match class.strip_suffix("]*") {

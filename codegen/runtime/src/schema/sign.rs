@@ -1,4 +1,4 @@
-//! What tells the alternatives of a `oneOf` apart: a look at the value, never more than at its members' names.
+//! What tells the alternatives of a `oneOf` apart: a look at the value, at most at its members' names.
 
 use std::fmt;
 

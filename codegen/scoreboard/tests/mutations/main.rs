@@ -1,10 +1,10 @@
-//! Documents with random mistakes: whatever is wrong with one, the generator says so or makes something of it that
-//! compiles, within five seconds of the processor and without a panic.
+//! Documents with random mistakes: for each, the generator must either report what is wrong or generate something
+//! that compiles, within five seconds of processor time and without a panic.
 //!
-//! The documents are those of the scoreboard: ours for tests, dropshot's own, and those of the folder that
-//! `CODEGEN_DOCUMENTS` names. `CODEGEN_MUTATIONS` says how many mutations to try (default 400), `CODEGEN_SEED` which
-//! ones. The seed is printed, and a failing case is repeated by it. `CODEGEN_COMPILED` of those that are accepted are
-//! compiled (default 0: the first time takes minutes).
+//! The documents are those of the scoreboard: those for tests, dropshot's own, and those of the folder in
+//! `CODEGEN_DOCUMENTS`. `CODEGEN_MUTATIONS` sets how many mutations to try (default 400), `CODEGEN_SEED` which ones.
+//! The seed is printed, and repeats a failing case. `CODEGEN_COMPILED` of those that are accepted are compiled
+//! (default 0: the first time takes minutes).
 
 mod mistakes;
 mod part;
@@ -20,17 +20,17 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 use test_support::document::repository;
 
-/// What a case may take of the processor's time, unoptimized.
+/// How much processor time a case may take, unoptimized.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// When a case counts as one without an end: whoever has to share a processor waits longer than he works.
+/// When a case counts as endless: on a shared processor, waiting takes longer than working.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What became of a case.
+/// The result of a case.
 struct Tried {
     case: u64,
     is_accepted: bool,
-    /// The processor's time.
+    /// The processor time.
     took: Duration,
 }
 
@@ -59,7 +59,7 @@ fn mutant(sources: &[Value], case: u64) -> String {
     document.to_string()
 }
 
-/// Tries the cases one after the other, and tells of each.
+/// Tries the cases one after another, and reports each.
 fn try_all(sources: &[Value], cases: std::ops::Range<u64>, told: &Sender<Tried>) {
     for case in cases {
         let start = processor_time();
@@ -69,7 +69,7 @@ fn try_all(sources: &[Value], cases: std::ops::Range<u64>, told: &Sender<Tried>)
             openapi_dropshot::client(std::slice::from_ref(document), None, None)
                 .unwrap_or_else(|problems| panic!("{problems}"));
         }
-        // Nobody listens when an earlier case took too long.
+        // The receiver is gone if an earlier case took too long.
         let tried = Tried {
             case,
             is_accepted: read.is_ok(),
@@ -81,7 +81,7 @@ fn try_all(sources: &[Value], cases: std::ops::Range<u64>, told: &Sender<Tried>)
     }
 }
 
-/// What this thread has had of the processor.
+/// The processor time of this thread so far.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

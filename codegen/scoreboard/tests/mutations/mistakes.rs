@@ -1,9 +1,9 @@
-//! The mistakes: what a document may say that it should not, or that few say.
+//! The mistakes: things that a document may contain although it should not, or that few contain.
 
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-/// What takes the place of something else: values at the edge of what a keyword may have.
+/// A replacement for a value: values at the edge of what a keyword may have.
 fn replacement(random: &mut Rng) -> Value {
     let values = [
         json!(null),

@@ -1,11 +1,12 @@
-//! Parts of documents: a few paths, and whatever they refer to.
+//! Parts of documents: a few paths, and everything that they refer to.
 //!
-//! A mistake in one of ten operations is as likely to be seen as one in a thousand, and costs a hundredth.
+//! A mistake in one of ten operations is as likely to be noticed as one in a thousand, and costs a
+//! hundredth.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-/// A document of up to three of the paths of this one, and the components that these use.
+/// Returns a document of up to three of the paths of this one, and the components that these use.
 pub fn of(document: &Value, random: &mut Rng) -> Value {
     let mut part = Map::new();
     for (name, value) in document.as_object().into_iter().flatten() {

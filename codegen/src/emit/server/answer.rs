@@ -1,5 +1,5 @@
-//! The one success of an operation: its body and its headers, so that no other can be answered. One with several
-//! bodies is in [`super::answers`].
+//! The one success of an operation: its body and its headers, so that a handler can return nothing else. Those
+//! with several bodies are in [`super::answers`].
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -8,7 +8,7 @@ use super::{component_type, described_schema, doc, ident, scalar_type};
 use crate::model::{Content, Header, Operation, OrNull, Response, Status};
 use crate::names;
 
-/// dropshot adds it to every answer.
+/// dropshot adds it to every response.
 const REQUEST_ID: &str = "x-request-id";
 
 pub(super) fn tokens(operation: &Operation) -> TokenStream {
@@ -21,7 +21,7 @@ pub(super) fn tokens(operation: &Operation) -> TokenStream {
         (false, false) => quote!(status: u16,),
         (false, true) => quote!(),
     };
-    // A stream is sent once.
+    // A stream can be sent only once.
     let derived = match is_bytes(operation) {
         true => quote!(#[derive(Debug)]),
         false => quote!(#[derive(Clone, Debug)]),
@@ -52,7 +52,7 @@ pub(super) fn tokens(operation: &Operation) -> TokenStream {
     }
 }
 
-/// What the documentation of the type says.
+/// The documentation of the type.
 pub(super) fn described(operation: &Operation) -> TokenStream {
     let statuses = operation.successes().map(|it| it.status.to_string());
     let statuses = statuses.collect::<Vec<_>>().join(" or ");
@@ -78,7 +78,7 @@ fn body(operation: &Operation) -> Option<TokenStream> {
     })
 }
 
-/// The type whose schema is published for the body: a component that admits null says so itself.
+/// The type whose schema is published for the body: a component that admits null states that itself.
 fn published(operation: &Operation) -> Option<TokenStream> {
     match (&operation.success.null, operation.success.schema()) {
         (OrNull::ByComponent, Some(component)) => Some(component_type(component)),
@@ -91,12 +91,12 @@ fn is_bytes(operation: &Operation) -> bool {
     matches!(operation.success.content, Some(Content::Bytes(_)))
 }
 
-/// Whether the handler says the status.
+/// Whether the handler sets the status.
 fn has_status(operation: &Operation) -> bool {
     operation.success.status == Status::Other
 }
 
-/// The setter of the media type, where the document leaves it to the handler.
+/// The setter of the media type, if the document leaves it to the handler.
 fn media_type_setter(operation: &Operation) -> Option<TokenStream> {
     let content = operation.success.content.as_ref()?;
     (content.media_type() == "*/*").then(|| {
@@ -192,7 +192,7 @@ fn constructor(operation: &Operation) -> TokenStream {
     }
 }
 
-/// A header as an argument.
+/// A header as an argument of the constructor.
 pub(super) fn argument(header: &Header) -> TokenStream {
     let (name, ty) = (
         ident(&names::value(&header.name)),
@@ -201,7 +201,7 @@ pub(super) fn argument(header: &Header) -> TokenStream {
     quote!(#name: #ty)
 }
 
-/// The statement that puts a header, named as its argument, into `headers`.
+/// The statement that inserts a header, named like its argument, into `headers`.
 pub(super) fn insert(header: &Header) -> TokenStream {
     let (name, value) = (
         header.name.to_ascii_lowercase(),

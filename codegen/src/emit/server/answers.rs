@@ -1,5 +1,5 @@
-//! The success of an operation that has several bodies, by its status: each status is made by a function of its own,
-//! so that it has the body that the document lists for it.
+//! The success of an operation with several bodies. Each status has a constructor of its own, so it always has the
+//! body that the document lists for it.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -9,7 +9,7 @@ use super::{component_type, described_schema, doc};
 use crate::emit::several::variant;
 use crate::model::{Operation, Response, Status};
 
-/// The type; nothing for an operation that has one body.
+/// The type; `None` for an operation with one body.
 pub(super) fn tokens(operation: &Operation) -> Option<TokenStream> {
     let body = component_type(&operation.success_schema()?);
     let name = format_ident!("{}Answer", operation.stem());
@@ -35,7 +35,7 @@ pub(super) fn tokens(operation: &Operation) -> Option<TokenStream> {
     })
 }
 
-/// The function that makes the answer of one status.
+/// The constructor for the response of one status.
 fn constructor(
     operation: &Operation,
     answer: &Response,

@@ -24,7 +24,7 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
         ),
         document.description.as_deref(),
     ]);
-    // Operations that ask for the same, but for scopes, have one hook.
+    // Operations that require the same, apart from scopes, share a hook.
     let admissions: IndexMap<_, _> = document
         .operations
         .iter()
@@ -65,7 +65,7 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
     }
 }
 
-/// Who lets a request in: security schemes, or nobody.
+/// What admits a request: security schemes, or none.
 struct Admission<'a> {
     name: Option<String>,
     security: &'a [Vec<Required>],
@@ -114,7 +114,7 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// The type of what its schemes prove.
+    /// The type that proving its schemes yields.
     fn caller_type(&self, document: &Document) -> Option<TokenStream> {
         let name = self.caller()?;
         let proves = match self.security {
@@ -171,7 +171,7 @@ impl<'a> Admission<'a> {
     }
 }
 
-/// The hook that makes an error answer for an operation, and the type of its body.
+/// The hook that makes an error response for an operation, and the type of its body.
 fn error_hook(document: &Document, schema: Option<&str>) -> (Ident, TokenStream) {
     match schema {
         Some(schema) => (ident(&document.error_hook(schema)), component_type(schema)),
@@ -179,7 +179,7 @@ fn error_hook(document: &Document, schema: Option<&str>) -> (Ident, TokenStream)
     }
 }
 
-/// The hook that makes an error body of what the runtime found wrong.
+/// The hook that makes an error body of a problem that the runtime found.
 fn error_method(document: &Document, schema: Option<&str>) -> TokenStream {
     let (name, error) = error_hook(document, schema);
     let without = schema.is_none().then(|| {
@@ -201,7 +201,7 @@ fn error_method(document: &Document, schema: Option<&str>) -> TokenStream {
     }
 }
 
-/// The hook that all work for a request passes.
+/// The hook around all the work for a request.
 fn within_method() -> TokenStream {
     quote! {
         /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place
@@ -217,7 +217,7 @@ fn within_method() -> TokenStream {
     }
 }
 
-/// The hook that every answer passes on its way out.
+/// The hook that every response passes before it is sent.
 fn answered_method() -> TokenStream {
     quote! {
         /// Hands an answer over to be sent, unless overridden as it is: the place for a log, for statistics,
@@ -260,7 +260,7 @@ fn handler(operation: &Operation) -> TokenStream {
     }
 }
 
-/// What registers an operation: who lets its callers in, and in which words it refuses.
+/// How operations are registered: the hook that admits their callers, and the one that makes their errors.
 type Way = (Option<String>, Option<String>, bool);
 
 fn way(operation: &Operation) -> Way {
@@ -359,7 +359,7 @@ fn endpoint(operation: &Operation, way: &Ident) -> TokenStream {
     }
 }
 
-/// The function that registers the operations of one way.
+/// The function that registers the operations that share a `Way`.
 fn registered(
     document: &Document,
     operation: &Operation,

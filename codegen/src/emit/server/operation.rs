@@ -1,4 +1,4 @@
-//! What the document says of each operation, as static data.
+//! The document's description of each operation, as static data.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -27,7 +27,7 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
     }
 }
 
-/// Where credentials travel, for documents that ask for any.
+/// Where credentials are sent, for documents that require any.
 fn schemes(document: &Document) -> Option<TokenStream> {
     let schemes = document.security_schemes.iter().map(|(name, scheme)| {
         let doc = format!("The security scheme `{name}`.");
@@ -92,7 +92,7 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
                         nullable: true,
                     }
                 },
-                // Of its own null, the component's schema knows.
+                // The component's schema already covers its own null.
                 OrNull::Never | OrNull::ByComponent => quote!(&schemas::#name),
             }
         }));
@@ -153,7 +153,7 @@ fn parameter(document: &Document, parameter: &Parameter) -> TokenStream {
     }
 }
 
-/// The text that stands for a parameter that is left out.
+/// The text used for a missing parameter.
 pub(super) fn default(document: &Document, parameter: &Parameter) -> Option<String> {
     let resolved = document.resolve(&parameter.schema);
     match parameter
@@ -162,7 +162,7 @@ pub(super) fn default(document: &Document, parameter: &Parameter) -> Option<Stri
         .as_ref()
         .or(resolved.default.as_ref())?
     {
-        // No text is null: then it is left out.
+        // No text is null: the parameter counts as missing.
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
         scalar => Some(scalar.to_string()),

@@ -1,4 +1,4 @@
-//! The checked request of an operation: one field a parameter, and the body.
+//! The checked request of an operation: one field per parameter, and the body.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -18,7 +18,7 @@ pub(super) fn tokens(document: &Document, operation: &Operation) -> TokenStream 
         let (doc, ty) = (doc([Some(body.doc)]), body.field);
         quote!(#doc pub body: #ty,)
     });
-    // What is read once cannot be read again.
+    // A body that can be read only once cannot be cloned.
     let derived = match is_unread(operation) {
         true => quote!(#[derive(Debug)]),
         false => quote!(#[derive(Clone, Debug)]),
@@ -37,14 +37,14 @@ pub(super) fn tokens(document: &Document, operation: &Operation) -> TokenStream 
     }
 }
 
-/// What a request has of a body.
+/// How a request holds its body.
 struct BodyField<'a> {
     doc: &'a str,
     /// The type of the field.
     field: TokenStream,
-    /// The type that the runtime makes.
+    /// The type that the runtime returns.
     made: TokenStream,
-    /// The field, of a `body` that the runtime made.
+    /// The value of the field, from the `body` that the runtime returned.
     value: TokenStream,
 }
 
@@ -75,7 +75,7 @@ fn body(operation: &Operation) -> Option<BodyField<'_>> {
         Content::Bytes(_) => quote!(openapi_dropshot_runtime::RequestBody),
     };
     let doc = body.description.as_deref().unwrap_or("The body.");
-    // What is absent where it may be left out, and null where its component admits it, is none either way.
+    // An optional body that is absent, and a null that the component admits, are both `None`.
     Some(match body.required && body.null != OrNull::ByComponent {
         true => BodyField {
             doc,
@@ -92,7 +92,7 @@ fn body(operation: &Operation) -> Option<BodyField<'_>> {
     })
 }
 
-/// Whether the handler reads the body by itself.
+/// Whether the handler reads the body itself.
 fn is_unread(operation: &Operation) -> bool {
     let content = operation.body.as_ref().map(|body| &body.content);
     let unread = matches!(content, Some(Content::Multipart | Content::Bytes(_)));
@@ -140,7 +140,7 @@ fn headers(document: &Document, operation: &Operation) -> Option<TokenStream> {
     })
 }
 
-/// The expression that takes a parameter from the parameters of its location.
+/// The expression that takes a parameter out of the parameters of its location.
 fn take(document: &Document, parameter: &Parameter, from: &str) -> TokenStream {
     let (field, from) = (ident(&names::value(&parameter.name)), ident(from));
     let name = &parameter.name;
@@ -150,7 +150,7 @@ fn take(document: &Document, parameter: &Parameter, from: &str) -> TokenStream {
     }
 }
 
-/// The type of the headers, and the expression that takes them from the parameters.
+/// The type of the headers, and the expression that takes them out of the parameters.
 fn headers_of(document: &Document, operation: &Operation) -> (TokenStream, TokenStream) {
     if !has_headers(operation) {
         return (quote!(()), quote!(()));
@@ -184,7 +184,7 @@ fn implementation(document: &Document, operation: &Operation) -> TokenStream {
         .parameters
         .iter()
         .map(|it| match &document.resolve(&it.schema).kind {
-            // dropshot takes no list in a query: it is told what an item is.
+            // dropshot accepts no list in a query, so it is shown the type of an item.
             Kind::Array { items, .. } => described_schema(items),
             _ => described_schema(&it.schema),
         });

@@ -29,7 +29,8 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
     }
 }
 
-/// A schema, where `openapi_dropshot_runtime::schema` and the statics of the components are in scope.
+/// A schema, as an expression with `openapi_dropshot_runtime::schema` and the statics of the
+/// components in scope.
 pub(super) fn value(schema: &Schema) -> TokenStream {
     let kind = kind(&schema.kind);
     let nullable = schema.nullable;
@@ -189,7 +190,7 @@ fn bound(bound: &Bound) -> TokenStream {
     quote!(Bound { value: #value, exclusive: #exclusive })
 }
 
-/// The bounds of an integer never lead beyond the type that holds it.
+/// The bounds of an integer always lie within the type that holds it.
 fn integer_bounds(width: Width, bounds: &Bounds) -> TokenStream {
     let (least, most) = width.range();
     let or = |bound: &Option<Bound>, end: i128| {
@@ -204,7 +205,7 @@ fn integer_bounds(width: Width, bounds: &Bounds) -> TokenStream {
     })
 }
 
-/// A count as a `usize` literal. What does not fit is more than any request can have.
+/// A count as a `usize` literal. One that does not fit is more than any request can have.
 fn size(count: u64) -> proc_macro2::Literal {
     proc_macro2::Literal::usize_unsuffixed(usize::try_from(count).unwrap_or(usize::MAX))
 }
