@@ -1,4 +1,4 @@
-//! The client crate against the real service: what its own tests claim of a stub holds here.
+//! The client crate against the real service: what its own tests assert with a stub holds here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -190,7 +190,7 @@ async fn pages_go_on_from_where_a_walk_stopped() -> Result<(), Box<dyn std::erro
     Ok(())
 }
 
-/// Counts the sessions that it was given to save.
+/// Counts the sessions that it is given to save.
 #[derive(Clone, Default)]
 struct Saved(Arc<AtomicUsize>);
 
@@ -211,7 +211,7 @@ impl SessionStore for Saved {
     }
 }
 
-/// Signs a device in by the client.
+/// Signs in a device with the client.
 async fn signed_in(given: &Given, device: &Device) -> Result<Session, Box<dyn std::error::Error>> {
     let issued = given.service.authorization_code(device);
     let code = issued.map_err(|skip| skip.0)?;

@@ -1,8 +1,7 @@
 //! Two processes that share one session file, against the real service, which ends a session whose refresh token
 //! is used twice.
-//!
-//! Each process is this test binary once more, told by a variable what to do. `INVOICING_SHARE_SECONDS=60` makes
-//! them go on for a minute, which is longer than the service forgives a repeated refresh.
+//! Each process is this test binary again, with its task in a variable. `INVOICING_SHARE_SECONDS=60` makes them
+//! go on for a minute, which is longer than the service forgives a repeated refresh.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -19,10 +18,10 @@ const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");
 /// How long the processes go on unless `INVOICING_SHARE_SECONDS` says otherwise.
 const SECONDS: u64 = 4;
 
-/// What a process is told: the service, the file, the team and the file to list the links of, and how long.
+/// The task of a process: the service, the file, the team and the file whose links to list, and how long.
 const TASK: &str = "INVOICING_SHARE_TASK";
 
-/// The file, with every session in it about to end: each use renews.
+/// The session file, but every session is about to expire: each use renews.
 struct Hasty(SessionFile);
 
 impl SessionStore for Hasty {
@@ -49,7 +48,7 @@ impl SessionStore for Hasty {
     }
 }
 
-/// A service, somebody signed in, and a client.
+/// A service, a signed-in device, and a client.
 async fn given() -> Result<(Service, Device, Client, Session), Skip> {
     let service = Service::own(BINARY, &[])?;
     let team = service.team()?;
@@ -115,7 +114,7 @@ fn process(base_url: &str, path: &Path, device: &Device, seconds: u64) -> Child 
         .expect("it starts")
 }
 
-/// Not a test of its own: what each of the processes does.
+/// Not a test by itself: the work of each process.
 #[tokio::test]
 async fn one_of_the_processes() {
     let Ok(task) = std::env::var(TASK) else {
@@ -144,7 +143,7 @@ async fn two_who_do_not_look_at_what_the_other_did_end_the_session() {
     let Ok((_service, _, client, session)) = given().await.map_err(|skip| skip.print()) else {
         return;
     };
-    // A store that keeps nothing tells nothing: each goes on with the pair that it has.
+    // A store that keeps nothing shares nothing: each continues with the pair that it has.
     let renewed = async |session: &Session| {
         let mut session = session.clone();
         session.expires_at -= chrono::Duration::hours(2);

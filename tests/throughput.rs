@@ -1,13 +1,13 @@
-//! What the shared commit is worth, and that it stays correct: 64 clients at once against one at a time.
+//! The benefit of the shared commit, and its correctness: 64 concurrent clients against one at a time.
 //!
 //!     cargo test --release --test throughput -- --nocapture --test-threads 1
 //!
 //! prints both figures, measured in turns so that a busy machine slows down both alike.
 //! `THROUGHPUT_WRITES` sets how many products each side of a round creates, `THROUGHPUT_ROUNDS` how many
-//! rounds. The one who writes alone pays a commit for each change: the same store, the same durability.
+//! rounds. The single client pays a commit for each change: the same store, the same durability.
 //!
-//! It also prints what reading on the async threads is worth against `spawn_blocking`
-//! (`THROUGHPUT_READS` for each side of a round); the store's choice rests on that.
+//! It also prints the benefit of reading on the async threads over `spawn_blocking` (`THROUGHPUT_READS`
+//! for each side of a round); the store's choice rests on that.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ fn product(sku: String) -> NewProduct {
     }
 }
 
-/// Creates `writes` products from as many clients at once; says how long it took, and their ids.
+/// Creates `writes` products from as many concurrent clients. Returns how long it took, and their ids.
 async fn create(
     app: &Arc<App>,
     key: &ApiKey,
@@ -147,7 +147,7 @@ async fn writes_of_64_clients_are_correct_and_many_times_faster_than_one_commit_
     println!(
         "writes, {CLIENTS} clients at once: {together:8.0} a second, {ratio:.1} times as many"
     );
-    // Loosely: a disk that answers at once leaves little to share.
+    // A loose bound: a disk that answers at once leaves little to share.
     assert!(ratio > 1.5, "{ratio}");
 }
 
@@ -196,8 +196,8 @@ async fn reads_are_correct_on_the_async_threads_and_on_others() {
     );
 }
 
-/// The processor time that this process has used, to a hundredth of a second; zero where there is no
-/// /proc. Unlike the time on the wall, it does not depend on who else uses the machine.
+/// The processor time that this process has used, to a hundredth of a second; zero if there is no /proc.
+/// Unlike wall-clock time, it does not depend on the machine's other processes.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name, in parentheses, may hold anything; user and system time are the 12th and 13th after it.
@@ -215,8 +215,8 @@ fn processor_time() -> Duration {
     )
 }
 
-/// Reads products from 64 clients at once, on the async threads or handed over to others; says how much
-/// processor time it took.
+/// Reads products from 64 concurrent clients, on the async threads or handed over to others. Returns how
+/// much processor time it took.
 async fn read(
     app: &Arc<App>,
     key: &ApiKey,

@@ -1,10 +1,10 @@
-//! Contenders (e) and (g): no server at all. A database does the statements of a change, with the same durability,
-//! as many in one commit as there are connections in the same line of the table: what is left when
-//! nothing is sent or queued. The statements are those of the servers written by hand; those of PostgreSQL are
-//! in `bare_loop/postgres.rs`.
+//! Contenders (e) and (g): no server at all. A database runs the statements of a change, with the same durability,
+//! with as many changes per commit as there are connections in the same line of the table: what remains when
+//! nothing is sent or queued. The statements are those of the servers written by hand; those of PostgreSQL are in
+//! `bare_loop/postgres.rs`.
 //!
-//! It is a process of its own, so that its memory and processor time are counted as the others' are,
-//! and ends after each sample.
+//! It is a separate process, so that its memory and processor time are counted like the others', and it ends after
+//! each sample.
 
 mod postgres;
 
@@ -28,7 +28,7 @@ use crate::servers::by_hand::{self, Manager};
 use crate::servers::by_hand_api::change::{Fields, Once};
 use crate::servers::by_hand_api::{ApiError, Digest, digest};
 
-/// The database of SQLite that it works on.
+/// The SQLite database that it works on.
 pub fn database(dataset: &Dataset) -> PathBuf {
     dataset.file("loop.db")
 }
@@ -36,14 +36,14 @@ pub fn database(dataset: &Dataset) -> PathBuf {
 /// A loop that can be measured.
 #[derive(Debug)]
 pub struct Loop {
-    /// Which it is.
+    /// The contender.
     pub contender: Contender,
-    /// What it works on, unless that is SQLite.
+    /// The database that it works on, unless that is SQLite.
     pub cluster: Option<Cluster>,
 }
 
 impl Loop {
-    /// Changes of that kind on the data set, so many in a commit, for so long.
+    /// The work of making changes of this kind on the data set, with `group` of them per commit, for this long.
     pub fn work(
         &self,
         operation: Operation,
@@ -69,24 +69,24 @@ impl Loop {
     }
 }
 
-/// What is to be done.
+/// The work of a loop.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Work {
     operation: Operation,
-    /// Changes in one commit.
+    /// Changes per commit.
     group: usize,
-    /// How long it counts, in seconds.
+    /// How long to measure, in seconds.
     seconds: f64,
     store: Store,
     key: String,
     products: u64,
 }
 
-/// What it is done in.
+/// The database to work on.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 enum Store {
     Sqlite(PathBuf),
-    /// The process is the server's first one.
+    /// `pid` is the server's first process.
     Postgres {
         url: String,
         pid: u32,
@@ -95,14 +95,14 @@ enum Store {
 
 /// One change.
 struct Change {
-    /// The product, unless it is to be created.
+    /// The product, unless it is a new one.
     id: Option<Uuid>,
     fields: Fields,
     request: Option<Once>,
 }
 
 impl Work {
-    /// Does it in another process, and waits.
+    /// Does the work in another process, and waits.
     ///
     /// # Errors
     /// When that fails.
@@ -118,10 +118,10 @@ impl Work {
         }
     }
 
-    /// Does it in this process.
+    /// Does the work in this process.
     ///
     /// # Errors
-    /// What the database answers.
+    /// Any error of the database.
     pub fn run(&self) -> Result<Sample, BoxError> {
         match &self.store {
             Store::Sqlite(path) => self.run_on_sqlite(path),
@@ -177,17 +177,17 @@ impl Work {
         .map(drop)
     }
 
-    /// How long it counts.
+    /// How long to measure.
     fn time(&self) -> Duration {
         Duration::from_secs_f64(self.seconds)
     }
 
-    /// What is kept of the key, made for each change as servers do.
+    /// The stored digest of the key, computed for each change as servers do.
     fn key(&self) -> Digest {
         digest([self.key.as_bytes()])
     }
 
-    /// A change as its request would bring it.
+    /// The next change, as from a request.
     fn next(&self, random: &mut fastrand::Rng) -> Result<Change, ApiError> {
         let unique = random.u128(..);
         let body = self
@@ -218,10 +218,10 @@ fn failed(error: ApiError) -> BoxError {
     format!("{error:?}").into()
 }
 
-/// What was done since it began, and what that took.
+/// The work done since the start, and what it used.
 struct Count {
     group: usize,
-    /// The first process of the database, where it has some of its own.
+    /// The first process of the database, if it has its own.
     cluster: Option<u32>,
     latencies: Histogram<u64>,
     begin: Instant,
@@ -239,7 +239,7 @@ impl Count {
         })
     }
 
-    /// A group was committed.
+    /// Counts a committed group.
     fn add(&mut self, latency: Duration) {
         let latency = u64::try_from(latency.as_micros()).unwrap_or(LONGEST);
         self.latencies
@@ -254,7 +254,7 @@ impl Count {
     }
 }
 
-/// Of this process, and of the database's.
+/// The processor time of this process, and of the database's processes.
 fn processor_time(cluster: Option<u32>) -> Result<Duration, BoxError> {
     let of_database = cluster.map(crate::postgres::processor_time).transpose()?;
     Ok(process::processor_time(std::process::id())? + of_database.unwrap_or_default())

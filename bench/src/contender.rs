@@ -1,4 +1,4 @@
-//! The contenders: what each is, what it needs, and how it is started.
+//! The contenders: their kinds, their needs, and how they are started.
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
@@ -49,10 +49,10 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// What a spec-first team would pick instead.
+    /// The frameworks that a spec-first team would pick instead.
     pub const PEERS: [Self; 3] = [Self::Fastify, Self::Connexion, Self::Fastapi];
 
-    /// Who stores in a PostgreSQL.
+    /// The contenders that store in a PostgreSQL.
     pub const ON_POSTGRES: [Self; 4] = [
         Self::ByHandPostgres,
         Self::Postgres,
@@ -60,7 +60,7 @@ impl Contender {
         Self::LoopPostgres,
     ];
 
-    /// As the command line and the report write it.
+    /// The name on the command line and in the report.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hyper => "hyper",
@@ -78,12 +78,12 @@ impl Contender {
         }
     }
 
-    /// Whether it only repeats what the service has answered.
+    /// Whether it only repeats the service's recorded answers.
     pub fn repeats(self) -> bool {
         matches!(self, Self::Hyper | Self::Dropshot)
     }
 
-    /// Whether it can be asked for this.
+    /// Whether it supports this operation.
     pub fn knows(self, operation: Operation) -> bool {
         use Operation::{Create, Get, List20, List100, Mixed, Patch};
         match self {
@@ -100,10 +100,10 @@ impl Contender {
         }
     }
 
-    /// Makes what it needs in the folder of the data set.
+    /// Prepares its files in the folder of the data set.
     ///
     /// # Errors
-    /// When that cannot be made.
+    /// When they cannot be made.
     pub fn prepare(self, dataset: &Dataset, recording: &Recording) -> Result<(), BoxError> {
         match self {
             Self::Hyper | Self::Dropshot => recording::write(&self.file(dataset), recording),
@@ -111,8 +111,7 @@ impl Contender {
                 by_hand::make(&self.file(dataset), dataset)
             }
             Self::Loop => by_hand::make(&bare_loop::database(dataset), dataset),
-            // What the service has changed in its own database until then, such as tokens that it has spent, does not
-            // concern PostgreSQL.
+            // Later changes of the service to its own database, such as spent tokens, do not concern PostgreSQL.
             Self::Postgres | Self::PostgresReplicas => {
                 Ok(std::fs::copy(dataset.database(), untouched(dataset)).map(drop)?)
             }
@@ -120,10 +119,10 @@ impl Contender {
         }
     }
 
-    /// Starts it on the cores that the caller is on, and waits until it can be connected to.
+    /// Starts it on the cores that the caller is on, and waits until it accepts connections.
     ///
     /// # Errors
-    /// When it does not start, or is no server.
+    /// When it does not start, or is not a server.
     pub fn start(self, dataset: &Dataset, binaries: &Binaries) -> Result<Running, BoxError> {
         let cluster = self.cluster(dataset, binaries)?;
         let store: OsString = match (&cluster, self) {
@@ -156,7 +155,7 @@ impl Contender {
         Ok(running)
     }
 
-    /// A PostgreSQL that holds the data set, if that is where it stores.
+    /// A PostgreSQL with the data set, if it stores there.
     ///
     /// # Errors
     /// When it does not start, or cannot be filled.
@@ -181,7 +180,7 @@ impl Contender {
     }
 }
 
-/// The database of the service as it was made.
+/// The initial database of the service.
 fn untouched(dataset: &Dataset) -> PathBuf {
     dataset.file("untouched.db")
 }
@@ -212,7 +211,7 @@ fn filled(dataset: &Dataset) -> Result<Cluster, BoxError> {
     Ok(cluster)
 }
 
-/// The programs that are started.
+/// The programs to start.
 #[derive(Debug)]
 pub struct Binaries {
     /// This one.
@@ -222,8 +221,7 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// This program, and the service: the one given, or one built from the same sources with the same
-    /// profile.
+    /// This program, and the service: the given one, or one built from the same sources with the same profile.
     ///
     /// # Errors
     /// When it cannot be built.
@@ -236,7 +234,7 @@ impl Binaries {
         Ok(Self { bench, invoicing })
     }
 
-    /// The service on a database, its rate limits off.
+    /// The service on a database, with its rate limits off.
     pub fn service(&self, address: SocketAddr, database: &OsStr) -> Command {
         let mut command = Command::new(&self.invoicing);
         command
@@ -258,8 +256,8 @@ impl Binaries {
     }
 }
 
-/// Builds the service, next to this program. Naming this package too keeps the features of common
-/// dependencies, and with them what is built already.
+/// Builds the service, next to this program. Naming this package too keeps the features of common dependencies, and
+/// so what is already built.
 fn build(bench: &Path) -> Result<PathBuf, BoxError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

@@ -1,8 +1,8 @@
 //! The goals that this bench can measure, as ratios of the rounds of one run.
 //!
-//! A ratio is taken round by round, since the two samples of a round lie next to each other in time: a
-//! machine that is busy for a while then changes both. The median of the rounds counts, and the least and
-//! the greatest are shown beside it.
+//! A ratio is taken round by round, since the two samples of a round are close together in time: a machine that is
+//! busy for a while then affects both. The median of the rounds counts, and the least and the greatest are shown
+//! beside it.
 
 use std::fmt;
 
@@ -11,27 +11,27 @@ use crate::load::Sample;
 use crate::operation::Operation;
 use crate::report::{Measured, Part, Spread, counted, verdict};
 
-/// What is compared with what. "We" are those whose goal it is.
+/// The figures to compare. "We" are the contender of the goal.
 #[derive(Clone, Copy, Debug)]
 enum Figure {
     /// Our processor time for a request, in microseconds.
     Cpu,
-    /// Our processor time for a request, as so many times the other's; as little as possible.
+    /// Our processor time for a request, as a multiple of the other's; the less the better.
     CpuTimes(Contender),
-    /// Our requests a second, as so many times the other's; as many as possible.
+    /// Our requests a second, as a multiple of the other's; the more the better.
     RateTimes(Contender),
     /// Our 99th percentile, in milliseconds.
     P99,
-    /// The most memory that we had, pages of mapped files apart, in MiB.
+    /// Our peak memory, without pages of mapped files, in MiB.
     Memory,
-    /// The rate of our readers beside as many writers, as a part of what they have alone; as much as possible.
+    /// The rate of our readers beside as many writers, as a part of their rate alone; the more the better.
     KeptByReaders,
 }
 
 /// A goal.
 #[derive(Clone, Copy, Debug)]
 struct Goal {
-    /// Whose figure it is: the service's, on either of its databases.
+    /// The contender of the goal: the service, on either of its databases.
     whose: Contender,
     operation: Operation,
     connections: usize,
@@ -63,7 +63,7 @@ const GOALS: [Goal; 16] = {
     ]
 };
 
-/// Those of the service on PostgreSQL. What the database takes of the processor is in all of its figures.
+/// The goals of the service on PostgreSQL. All of its figures include the processor time of the database.
 const ON_POSTGRES: [Goal; 10] = {
     use Contender::ByHandPostgres;
     use Figure::{Cpu, KeptByReaders, P99, RateTimes};
@@ -82,20 +82,19 @@ const ON_POSTGRES: [Goal; 10] = {
     ]
 };
 
-/// At 1,000 connections at least this part of the rate that is the greatest of all numbers of connections.
+/// The least rate at 1,000 connections, as a part of the greatest rate at any number of connections.
 const KEPT_AT_1000: f64 = 0.85;
 
-/// What was measured for a goal, over the rounds.
+/// The measured figures of a goal, over the rounds.
 struct Outcome {
     figures: Spread,
-    /// Where it is a rate, what the same rounds are by processor time: the steadier figure, but one that leaves out
-    /// what is waited for.
+    /// For a rate, the same rounds by processor time: the steadier figure, but one without waiting times.
     by_cpu: Option<Spread>,
     is_met: bool,
 }
 
-/// The goals, one a line: what was measured, and whether it is enough. Those on PostgreSQL are shown of a run that has
-/// measured it.
+/// The goals, one per line: the measured figure, and whether it is enough. Those on PostgreSQL are only shown for a
+/// run that has measured it.
 pub fn report(all: &[Measured]) -> String {
     let mut lines: Vec<_> = GOALS
         .iter()
@@ -148,7 +147,7 @@ impl Goal {
         }
     }
 
-    /// None unless the run has measured what it compares.
+    /// `None` unless the run has measured both sides.
     fn outcome(&self, all: &[Measured]) -> Option<Outcome> {
         let part = match self.figure {
             Figure::KeptByReaders => Part::Readers,
@@ -221,15 +220,15 @@ impl Outcome {
     }
 }
 
-/// The rate with 1,000 connections as a part of the peak. Other connections are other minutes, so no round
-/// belongs to another: each is held against the greatest median.
+/// The rate with 1,000 connections as a part of the peak. Other numbers of connections are measured at other times, so
+/// rounds do not correspond: each is compared with the greatest median.
 fn at_1000(all: &[Measured]) -> Option<Outcome> {
     let rate = |sample: &Sample| sample.rate;
     let crowd = find(all, Operation::Get, 1000, Contender::Invoicing, Part::All)?;
     let ours = all.iter().filter(|measured| {
         measured.contender == Contender::Invoicing && measured.operation == Operation::Get
     });
-    // Alone it would be its own peak.
+    // On its own, it would be its own peak.
     let peak = ours
         .filter(|measured| measured.connections != 1000)
         .map(|measured| measured.median(rate))

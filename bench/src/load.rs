@@ -1,21 +1,20 @@
-//! The load generator: so many connections, each asking again as soon as it is answered.
+//! The load generator: a number of connections, each of which sends its next request as soon as it is answered.
 //!
-//! It is one thread on one core, because the contender has the other, and does little beside reading and
-//! writing: `bench/README.md` compares its rate with that of wrk against the same server. It never sleeps
-//! ([`awake`]). A sample is:
+//! It is one thread on one core, because the contender has the other, and does little besides reading and writing:
+//! `bench/README.md` compares its rate with that of wrk against the same server. It never sleeps ([`awake`]). A
+//! sample is:
 //!
-//! 1. All connections are opened, and ask for [`WARM_UP`].
-//! 2. For the time asked for, or until the first answer, every answer counts: its latency goes into a
-//!    histogram, which keeps three digits of each. The contender's processor time is read at the
-//!    beginning and at the end.
-//! 3. Connections finish what they wait for, and are closed.
+//! 1. All connections are opened, and send requests for [`WARM_UP`].
+//! 2. For the requested time, or until the first answer, every answer counts: its latency goes into a histogram,
+//!    which keeps three digits of each. The contender's processor time is read at the start and at the end.
+//! 3. Connections finish their current request, and are closed.
 //!
-//! An answer that tells to try later (503) is none: it is counted apart.
+//! An answer that says to try later (503) does not count: it is counted separately.
 //!
-//! Where several operations are asked for at once, each has its own connections, and a sample of its own.
+//! If several operations are requested at once, each has its own connections, and its own sample.
 //!
-//! Latencies are those of a closed loop: while a connection waits, it asks nothing. They compare
-//! contenders at the same number of connections; they do not say how a queue of strangers would fare.
+//! Latencies are those of a closed loop: a waiting connection sends nothing. They compare contenders at the same
+//! number of connections; they do not predict how a queue of independent clients would fare.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -35,23 +34,23 @@ use crate::wire::{Connection, Response};
 /// How long a sample runs before it counts.
 pub const WARM_UP: Duration = Duration::from_millis(200);
 
-/// The longest latency that is told from longer ones, in microseconds.
+/// The longest latency that is distinguished, in microseconds.
 pub const LONGEST: u64 = 60_000_000;
 
-/// The status of an answer that says to try later: the disk does not take what is asked.
+/// The status of an answer that says to try later: the disk cannot keep up.
 const UNAVAILABLE: u16 = 503;
 
-/// How long a connection that was told so waits. `Retry-After` would be longer than most samples.
+/// How long a connection waits after such an answer. `Retry-After` would be longer than most samples.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How often the contender's memory is looked at.
+/// How often the contender's memory is read.
 const LOOK: Duration = Duration::from_millis(50);
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 
 /// How long a sample waits for its first answer.
 const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What one connection asks, one request after the other.
+/// The requests of one connection, one after another.
 pub trait Ask {
     /// Writes the next request.
     fn next(&mut self, out: &mut Vec<u8>);
@@ -59,30 +58,31 @@ pub trait Ask {
     /// Checks the answer to the last request.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     fn check(&mut self, answer: Response<'_>) -> Result<(), String>;
 }
 
-/// What is to be measured. `O` is what tells operations apart.
+/// What to measure. `O` identifies the operations.
 pub struct Load<'a, O, A> {
-    /// Who is asked.
+    /// The contender.
     pub running: &'a Running,
-    /// What is asked of it.
+    /// The operations to request.
     pub operations: &'a [O],
-    /// Makes what a connection asks, from its operation and its number among those of that operation.
+    /// Makes the script of a connection, from its operation and its number among the connections of that
+    /// operation.
     pub script: &'a dyn Fn(O, usize) -> A,
-    /// How many ask at once for each operation.
+    /// The number of connections for each operation.
     pub connections: usize,
-    /// How long it counts.
+    /// How long to measure.
     pub time: Duration,
 }
 
-/// What was measured in one round.
+/// The measurements of one round.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Sample {
     /// Answers a second.
     pub rate: f64,
-    /// The contender's processor time for each answer, of whatever operation, in microseconds.
+    /// The contender's processor time for each answer, of any operation, in microseconds.
     pub cpu: f64,
     /// Median latency, in milliseconds.
     pub p50: f64,
@@ -90,16 +90,16 @@ pub struct Sample {
     pub p99: f64,
     /// Exceeded by one of a thousand, in milliseconds.
     pub p999: f64,
-    /// Requests a second that were told to try later (503), and are no answers.
+    /// Requests a second that were told to try later (503), which do not count as answers.
     pub refused: f64,
-    /// How often a thread of the contender went to sleep for each answer: for want of work, or for a lock.
+    /// How often a thread of the contender went to sleep for each answer: for lack of work, or for a lock.
     pub sleeps: f64,
-    /// What the contender had in memory.
+    /// The contender's memory.
     pub memory: Memory,
 }
 
 impl Sample {
-    /// Sums up what was measured in `elapsed`, while the contender took `cpu` microseconds of the processor for an
+    /// Sums up the measurements of `elapsed`, in which the contender used `cpu` microseconds of processor time per
     /// answer.
     ///
     /// # Errors
@@ -128,10 +128,10 @@ impl Sample {
     }
 }
 
-/// Does `work` and looks for answers all the time, instead of sleeping until there are some.
+/// Does `work` while polling for answers all the time, instead of sleeping until they come.
 ///
 /// On loopback, the sender of an answer wakes the thread that sleeps for it, at its own expense. On a virtual
-/// machine that was more than a quarter of what a page cost: `bench/README.md` has the figures.
+/// machine that was more than a quarter of the cost of a page: `bench/README.md` has the figures.
 pub async fn awake<T>(work: impl Future<Output = T>) -> T {
     let looking = tokio::spawn(async {
         loop {
@@ -143,7 +143,7 @@ pub async fn awake<T>(work: impl Future<Output = T>) -> T {
     done
 }
 
-/// What the connections share.
+/// State shared by the connections.
 struct Shared {
     counting: Cell<bool>,
     stopping: Cell<bool>,
@@ -156,7 +156,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Whether an operation has not been answered at all.
+    /// Whether some operation has had no answer at all.
     fn lacks_answers(&self) -> bool {
         let mut latencies = self.latencies.iter();
         latencies.any(|latencies| latencies.borrow().is_empty())
@@ -172,7 +172,7 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
     /// Measures once: a sample for each operation.
     ///
     /// # Errors
-    /// When an answer does not come, or is not the right one.
+    /// When an answer does not come, or is wrong.
     pub async fn run(&self) -> Result<Vec<Sample>, BoxError> {
         let histogram = |_| Ok(RefCell::new(Histogram::new_with_max(LONGEST, 3)?));
         let latencies = self.operations.iter().map(histogram);
@@ -198,7 +198,7 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
         let slept = self.running.sleeps()?;
         shared.counting.set(true);
         let mut memory = self.running.memory()?;
-        // A disk that stalls for that long has answered nobody yet.
+        // Until then, a disk that stalls has let nothing be answered.
         while begin.elapsed() < self.time
             || shared.lacks_answers() && begin.elapsed() < FIRST_ANSWER_TIMEOUT
         {
@@ -227,7 +227,7 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
         samples.collect()
     }
 
-    /// One connection. Those of one number in each operation follow each other.
+    /// Runs one connection. The connections with one number, of all operations, follow each other.
     async fn ask(&self, number: usize, shared: &Shared) -> Result<(), BoxError> {
         let (number, group) = (
             number / self.operations.len(),

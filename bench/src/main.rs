@@ -1,14 +1,13 @@
 //! Measures the service against others: `cargo run --release -p bench`. See `bench/README.md`.
 //!
-//! - `run.rs`, `setting.rs`: what happens in which order. `report.rs`: how it is shown. `goals.rs`: what
-//!   is aimed at.
+//! - `run.rs`, `setting.rs`: the order of a run. `report.rs`: its output. `goals.rs`: its goals.
 //! - `growth/`: the same for catalogues of several sizes.
-//! - `operation.rs`, `dataset/`: what is asked, of whom all hold the same.
-//! - `contender.rs`, `running.rs`: processes to be compared; those of the bench's own are in `servers/` and
-//!   `bare_loop.rs`, those of other languages in `bench/peers/`. `postgres.rs`: databases for some of them.
-//! - `overload/`: the service alone, asked for more than it can take.
+//! - `operation.rs`, `dataset/`: the requests, and the data that every contender holds.
+//! - `contender.rs`, `running.rs`: the processes to compare; the bench's own are in `servers/` and
+//!   `bare_loop.rs`, those in other languages in `bench/peers/`. `postgres.rs`: databases for some of them.
+//! - `overload/`: the service alone, under more load than it can take.
 //! - `threads.rs`: the service alone, with several numbers of threads.
-//! - `load.rs`, `wire.rs`: who asks. `process.rs`: what that costs whom.
+//! - `load.rs`, `wire.rs`: the load generator. `process.rs`: what a process uses.
 
 mod bare_loop;
 mod contender;

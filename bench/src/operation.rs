@@ -1,4 +1,4 @@
-//! The operations that are measured, and what one connection asks.
+//! The measured operations, and the requests of one connection.
 //!
 //! Every answer's status is checked, and one in [`SAMPLE`] is compared whole (see `check.rs`).
 
@@ -15,7 +15,7 @@ use crate::load::Ask;
 use crate::recording::Recorded;
 use crate::wire::Response;
 
-/// Of so many answers on a connection, one is compared whole.
+/// One in this many answers on a connection is compared whole.
 pub const SAMPLE: u64 = 64;
 
 /// An operation.
@@ -44,7 +44,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All that are requests, in the order of the report. Reading comes first.
+    /// All that are requests, in the order of the report. Reads come first.
     pub const REQUESTS: [Self; 7] = [
         Self::Get,
         Self::List20,
@@ -55,7 +55,7 @@ impl Operation {
         Self::Refresh,
     ];
 
-    /// As the command line and the report write it.
+    /// The name on the command line and in the report.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -69,7 +69,7 @@ impl Operation {
         }
     }
 
-    /// Whether it changes something, durably.
+    /// Whether it makes a durable change.
     pub fn writes(self) -> bool {
         matches!(
             self,
@@ -77,7 +77,7 @@ impl Operation {
         )
     }
 
-    /// What is sent to create or change a product, different for each number.
+    /// The body for creating or changing a product, different for each number.
     pub fn body(self, unique: u128) -> Option<Value> {
         match self {
             Self::Create => Some(json!({
@@ -106,25 +106,25 @@ impl Operation {
     }
 }
 
-/// What one connection asks, one request after the other.
+/// The requests of one connection, one after another.
 #[derive(Debug)]
 pub struct Script<'a> {
     operation: Operation,
     dataset: &'a Dataset,
     recorded: Option<&'a Recorded>,
     tokens: &'a RefreshTokens,
-    /// The number of the connection, and of the device that it is.
+    /// The number of the connection, and of the device that it stands for.
     device: usize,
     random: fastrand::Rng,
     asked: u64,
-    /// The product or file that was asked for last.
+    /// The product or file of the last request.
     id: Uuid,
-    /// Makes the last request's sku and idempotency key unique, or its price another one.
+    /// Makes the last request's sku and idempotency key unique, or its price different.
     unique: u128,
 }
 
 impl<'a> Script<'a> {
-    /// The script of a connection to a contender, which answers what was `recorded` or for itself.
+    /// The script of a connection to a contender, which repeats `recorded` answers or gives its own.
     pub fn new(
         operation: Operation,
         dataset: &'a Dataset,

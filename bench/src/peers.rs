@@ -1,8 +1,8 @@
-//! What a spec-first team would pick instead of this service: frameworks of other languages, with the same document.
+//! Frameworks of other languages that a spec-first team would pick instead of this service, with the same document.
 //!
-//! They are in `bench/peers/`, as small as their frameworks let them be: the framework checks requests, and what is below
-//! is SQLite with the tables, statements and settings of the server written by hand. `peers/install` installs what they
-//! need, in versions that are committed; `peers/run` becomes one of them.
+//! They are in `bench/peers/`, as small as their frameworks allow: the framework checks requests, and below it is
+//! SQLite with the tables, statements and settings of the server written by hand. `peers/install` installs their
+//! dependencies, in committed versions; `peers/run` becomes one of them.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 
 use crate::dataset::BoxError;
 
-/// Installs what they need, unless that is done already.
+/// Installs their dependencies, unless that is already done.
 ///
 /// # Errors
-/// When it cannot be installed; the script has said what is missing.
+/// When they cannot be installed; the script has printed what is missing.
 pub fn install() -> Result<(), BoxError> {
     let status = Command::new("bash")
         .arg(script("install"))
@@ -26,7 +26,7 @@ pub fn install() -> Result<(), BoxError> {
     }
 }
 
-/// What becomes the peer of that name, on a database.
+/// The command that becomes the peer of this name, on a database.
 pub fn command(name: &str, address: SocketAddr, database: &Path) -> Command {
     let mut command = Command::new("bash");
     command

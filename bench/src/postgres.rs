@@ -1,7 +1,7 @@
-//! A PostgreSQL of its own for each contender that stores there: a throwaway cluster in a temporary folder, with
-//! Debian's settings except for where it listens. Unlike that of the tests, what it acknowledges is on the disk.
+//! A separate PostgreSQL for each contender that stores there: a throwaway cluster in a temporary folder, with Debian's
+//! settings except for its address. Unlike that of the tests, it acknowledges only what is on disk.
 //!
-//! Its processes count as the contender's: what they take of the processor is part of what a request costs.
+//! Its processes count as the contender's: their processor time is part of the cost of a request.
 
 pub mod copy;
 
@@ -39,11 +39,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Makes one and starts it on a port of 127.0.0.1, and on the cores that the caller is on. `port` finds one that is free,
-    /// which it may not be for long: it is asked when the cluster is made.
+    /// Makes a cluster and starts it on a port of 127.0.0.1, and on the cores that the caller is on. `port` finds a
+    /// free one, which may not stay free for long: it is called when the cluster is made.
     ///
     /// # Errors
-    /// When there is no PostgreSQL, or it does not start; what it has logged is in the message.
+    /// When there is no PostgreSQL, or it does not start; its log is in the message.
     pub fn start(port: impl FnOnce() -> Result<u16, BoxError>) -> Result<Self, BoxError> {
         let binaries = binaries().ok_or(MISSING)?;
         let folder = temporary::folder("invoicing-bench-postgres-")?;
@@ -82,7 +82,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The address of its one database.
+    /// The address of its only database.
     pub fn url(&self) -> String {
         format!("postgres://invoicing@127.0.0.1:{}/postgres", self.port)
     }
@@ -110,14 +110,15 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // At once, but so that its shared memory goes with it. It may have ended by itself; there is nothing to do then.
+        // Immediate, but with its shared memory cleaned up. It may already have ended by itself; then there is nothing
+        // to do.
         let _ = kill(process::to_pid(self.server.id()), Signal::SIGQUIT);
         let _ = self.server.wait();
     }
 }
 
-/// The processor time that the processes of a cluster have used so far, as far as they still run. `pid` is the first
-/// of them.
+/// The processor time that the processes of a cluster have used so far, as far as they are still running. `pid` is the
+/// first of them.
 ///
 /// # Errors
 /// When it has ended.
@@ -126,7 +127,7 @@ pub fn processor_time(pid: u32) -> Result<Duration, BoxError> {
     let children = children
         .split_whitespace()
         .filter_map(|pid| pid.parse().ok());
-    // One that has ended since then did not serve: connections stay open.
+    // A process that has just ended did not serve requests: connections stay open.
     let children = children.filter_map(|pid| process::processor_time(pid).ok());
     Ok(process::processor_time(pid)? + children.sum::<Duration>())
 }
@@ -147,7 +148,7 @@ fn binaries() -> Option<PathBuf> {
     std::env::split_paths(&path).chain(debian).find(has_all)
 }
 
-/// PostgreSQL refuses to run as root: whom it runs as then, who is given the folder.
+/// The user to run as when this process is root, which PostgreSQL refuses; the folder is given to them.
 fn unprivileged(folder: &Path) -> Result<Option<User>, BoxError> {
     if !Uid::effective().is_root() {
         return Ok(None);

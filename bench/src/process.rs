@@ -1,7 +1,7 @@
-//! What the operating system knows of a process: where it runs, what it has used.
+//! What the operating system knows about a process: where it runs, and what it has used.
 //!
-//! Processor time is that of all threads of the process, also of those that have ended, in nanoseconds
-//! (the process's own clock, not the hundredths of a second of `/proc/PID/stat`).
+//! Processor time is that of all threads of the process, including those that have ended, in nanoseconds (the process's
+//! own clock, not the hundredths of a second of `/proc/PID/stat`).
 
 use std::fs;
 use std::io;
@@ -15,15 +15,15 @@ use nix::unistd::Pid;
 /// Memory of a process, in KiB.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Memory {
-    /// The most that was resident since [`forget_peak`], pages of mapped files among it (`VmHWM`).
+    /// The peak of resident memory since [`forget_peak`], including pages of mapped files (`VmHWM`).
     pub peak: u64,
-    /// What is resident and no page of a file (`RssAnon`), now or the most of several looks: the kernel keeps no peak
-    /// of it.
+    /// Resident memory without pages of files (`RssAnon`), now or the most of several readings: the kernel keeps no
+    /// peak of it.
     pub anonymous: u64,
 }
 
 impl Memory {
-    /// The most of two looks.
+    /// The greater of two readings.
     pub fn max(self, other: Self) -> Self {
         Self {
             peak: self.peak.max(other.peak),
@@ -49,7 +49,7 @@ pub fn processor_time(pid: u32) -> io::Result<Duration> {
     Ok(clock_getcpuclockid(to_pid(pid))?.now()?.into())
 }
 
-/// What a process has in memory.
+/// The memory of a process.
 ///
 /// # Errors
 /// When there is no such process.
@@ -69,7 +69,7 @@ pub fn memory(pid: u32) -> io::Result<Memory> {
     })
 }
 
-/// How often the threads of a process went to sleep so far, of those that have not ended: what `getrusage(2)` calls voluntary
+/// How often the threads of a process that have not ended went to sleep so far: what `getrusage(2)` calls voluntary
 /// context switches.
 ///
 /// # Errors
@@ -90,18 +90,18 @@ pub fn sleeps(pid: u32) -> io::Result<u64> {
     Ok(sum)
 }
 
-/// Lets the peak of a process begin anew at what it has in memory now.
+/// Resets the peak of a process to its current memory.
 ///
 /// # Errors
-/// When there is no such process, or it belongs to somebody else.
+/// When there is no such process, or it belongs to another user.
 pub fn forget_peak(pid: u32) -> io::Result<()> {
     fs::write(format!("/proc/{pid}/clear_refs"), "5") // proc(5): resets the peak, nothing else.
 }
 
-/// Keeps the calling thread, and whatever it starts from now on, on these cores.
+/// Pins the calling thread, and anything it starts from now on, to these cores.
 ///
 /// # Errors
-/// When a core does not exist or is not ours to use.
+/// When a core does not exist or may not be used.
 pub fn stay_on(cores: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for core in cores {
@@ -110,18 +110,18 @@ pub fn stay_on(cores: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
 }
 
-/// Lets this process, and whatever it starts from now on, have as many files open as the system allows: a connection
-/// is one at either end.
+/// Lets this process, and anything it starts from now on, open as many files as the system allows: a connection is one
+/// at either end.
 ///
 /// # Errors
-/// What the operating system answers.
+/// Any error of the operating system.
 pub fn allow_many_files() -> io::Result<()> {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
     Ok(setrlimit(Resource::RLIMIT_NOFILE, most, most)?)
 }
 
-/// A process id as the operating system's calls take it.
+/// A process id in the type of the operating system's calls.
 pub fn to_pid(pid: u32) -> Pid {
-    // The kernel's own limit of process ids is far below.
+    // The kernel's own limit for process ids is far below.
     Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX))
 }

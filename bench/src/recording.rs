@@ -1,7 +1,7 @@
 //! The answers of the service itself, for the contenders that only repeat them.
 //!
-//! What raw hyper and bare dropshot take to send the same bytes is the floor below which no server on
-//! them can be: routing, reading the request, and writing the answer.
+//! What raw hyper and bare dropshot need to send the same bytes is the floor for any server built on
+//! them: routing, reading the request, and writing the answer.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,12 +13,12 @@ use crate::load::Ask as _;
 use crate::operation::{Operation, Script};
 use crate::wire::{Connection, headers};
 
-/// An answer as the service gave it.
+/// An answer as given by the service.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Recorded {
     /// The status.
     pub status: u16,
-    /// The headers that a framework does not add by itself.
+    /// The headers that a framework does not add itself.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: String,
@@ -30,7 +30,7 @@ pub type Recording = HashMap<Operation, Recorded>;
 /// Headers that the framework below a contender adds.
 const OF_THE_FRAMEWORK: [&str; 3] = ["date", "content-length", "connection"];
 
-/// Asks the service once for each operation.
+/// Sends the service one request for each operation, and records its answers.
 ///
 /// # Errors
 /// When it does not answer as it should.
@@ -59,7 +59,7 @@ pub async fn record(
     Ok(recording)
 }
 
-/// Keeps a recording in a file.
+/// Writes a recording to a file.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -67,7 +67,7 @@ pub fn write(path: &Path, recording: &Recording) -> Result<(), BoxError> {
     Ok(fs::write(path, serde_json::to_vec(recording)?)?)
 }
 
-/// A recording from a file.
+/// Reads a recording from a file.
 ///
 /// # Errors
 /// When it cannot be read.

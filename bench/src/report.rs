@@ -6,13 +6,13 @@ use crate::contender::Contender;
 use crate::load::Sample;
 use crate::operation::Operation;
 
-/// Which connections of a contender a line is about.
+/// The connections of a contender that a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
-    /// All that there are.
+    /// All of them.
     All,
-    /// Those that read, with nobody beside them.
+    /// Those that read, with no others.
     Alone,
     /// Those that read, beside as many that write.
     Readers,
@@ -34,15 +34,15 @@ impl Part {
 /// All rounds of one contender.
 #[derive(Debug, serde::Serialize)]
 pub struct Measured {
-    /// What was asked.
+    /// The operation.
     pub operation: Operation,
-    /// By how many at once.
+    /// The number of connections.
     pub connections: usize,
-    /// Who answered.
+    /// The contender.
     pub contender: Contender,
-    /// Which connections are meant.
+    /// Which of the connections.
     pub part: Part,
-    /// One sample a round.
+    /// One sample per round.
     pub samples: Vec<Sample>,
 }
 
@@ -66,7 +66,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of figures of which there is at least one.
+    /// Of at least one figure.
     pub fn new(figures: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<_> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -100,7 +100,7 @@ pub fn verdict(is_met: bool) -> &'static str {
     if is_met { "met" } else { "missed" }
 }
 
-/// So many connections, in words.
+/// The number of connections, in words.
 pub fn counted(connections: usize) -> String {
     match connections {
         1 => "1 connection".to_owned(),

@@ -1,12 +1,12 @@
 //! A run: all contenders up at once, measured in turns.
 //!
-//! 1. The data set is made, the service started, and its answers recorded for those that repeat them.
-//! 2. Every server is started on the same core, and stays up until the end. One that nobody asks
-//!    takes next to nothing. The load generator has the other core. A bare loop is no server: it runs
-//!    for each of its samples, on the core of the servers.
-//! 3. Rounds go over the contenders, never over one contender several times in a row: whatever else the
-//!    machine does then slows down all of them alike. What counts is the median of the rounds, and only
-//!    as a ratio to another contender's in the same run.
+//! 1. The data set is made, the service started, and its answers recorded for the contenders that repeat them.
+//! 2. Every server is started on the same core, and stays up until the end. An idle one uses next to nothing. The load
+//!    generator has the other core. A bare loop is not a server: it runs for each of its samples, on the core of the
+//!    servers.
+//! 3. Rounds go over the contenders, never over one contender several times in a row: the machine's other load then
+//!    slows down all of them alike. The result is the median of the rounds, and only as a ratio to another contender's
+//!    in the same run.
 
 use std::fs;
 
@@ -117,7 +117,7 @@ impl Options {
         format!("{} products; {}", self.products, self.setting.describe())
     }
 
-    /// Who answers, each once.
+    /// The contenders to measure, each once.
     fn contenders(&self) -> Vec<Contender> {
         let peers = Contender::PEERS.into_iter().filter(|_| self.peers);
         let postgres = Contender::ON_POSTGRES.into_iter();
@@ -131,7 +131,7 @@ impl Options {
         all
     }
 
-    /// Step 2. The service runs already.
+    /// Step 2. The service is already running.
     fn participants(
         &self,
         contenders: &[Contender],
@@ -174,7 +174,7 @@ impl Options {
     }
 }
 
-/// Who is measured.
+/// A contender in a run.
 enum Participant {
     /// A server, which is up.
     Server(Running),
@@ -191,7 +191,7 @@ impl Participant {
     }
 }
 
-/// A run whose contenders are up.
+/// A run with its contenders up.
 struct Run<'a> {
     options: &'a Options,
     participants: Vec<Participant>,
@@ -254,7 +254,7 @@ impl Run<'_> {
         Ok(lines.into_iter().flat_map(|(_, lines)| lines).collect())
     }
 
-    /// One sample for each of the operations, which are asked for at once.
+    /// One sample for each of the operations, which are requested at once.
     async fn sample(
         &self,
         participant: &Participant,
@@ -269,7 +269,7 @@ impl Run<'_> {
             Participant::Server(running) => running,
             Participant::Loop(bare) => {
                 let work = bare.work(operations[0], connections, time, dataset);
-                // Nothing else is asked meanwhile, so waiting in place holds nobody up.
+                // Nothing else runs meanwhile, so blocking holds up nothing.
                 let measure = || Ok(vec![work.measure(&self.binaries)?]);
                 return options.setting.on_their_core(measure);
             }
@@ -291,8 +291,8 @@ impl Run<'_> {
     }
 }
 
-/// What a round asks of a contender, one after the other: operations that are asked for at once, and which part of the
-/// report each is.
+/// The samples of a contender in a round, in order: the operations that are requested at once, and the part of the
+/// report for each.
 fn samples(operation: Operation) -> Vec<(Vec<Operation>, Vec<Part>)> {
     use Operation::{Create, Get, Mixed};
     match operation {

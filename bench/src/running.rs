@@ -1,4 +1,4 @@
-//! A contender that runs: a process of its own on a port of loopback, or several, ready once they accept connections.
+//! A running contender: one or more processes on loopback ports, ready once they accept connections.
 
 use std::fs::File;
 use std::io;
@@ -17,21 +17,21 @@ use crate::process::{self, Memory};
 /// How long a contender may take to start on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often it is tried: a small part of the time in which the fastest of them starts.
+/// The interval between attempts to connect: a small part of the time in which the fastest contender starts.
 const INTERVAL: Duration = Duration::from_millis(2);
 
-/// A contender that runs. It is ended when this is dropped, and its database with it unless somebody else has it, too.
+/// A running contender. It is ended when this is dropped, and its database too unless that is shared.
 #[derive(Debug)]
 pub struct Running {
-    /// What runs.
+    /// The contender.
     pub contender: Contender,
-    /// Where its first process listens.
+    /// The address of its first process.
     pub address: SocketAddr,
-    /// Those that its devices present next.
+    /// The next refresh tokens of its devices.
     pub refresh_tokens: RefreshTokens,
-    /// The first, and its replicas.
+    /// The first process, and its replicas.
     processes: Vec<Process>,
-    /// What it stores in, where that is a server of its own. It outlives the processes.
+    /// The database server that it stores in, if any. It outlives the processes.
     cluster: Option<Rc<Cluster>>,
 }
 
@@ -43,12 +43,11 @@ struct Process {
 }
 
 impl Running {
-    /// Starts a process that listens on the address that `command` is given, and waits until it can be connected
-    /// to. It stores in the `cluster`, if there is one. Its standard error goes to the file `log`, as a service manager
-    /// would take it.
+    /// Starts a process that listens on the address given to `command`, and waits until it accepts connections. It
+    /// stores in the `cluster`, if there is one. Its standard error goes to the file `log`, as with a service manager.
     ///
     /// # Errors
-    /// When it does not start; what it has logged is in the message.
+    /// When it does not start; its log is in the message.
     pub fn start(
         contender: Contender,
         command: impl FnOnce(SocketAddr) -> Command,
@@ -66,10 +65,10 @@ impl Running {
         })
     }
 
-    /// Starts one more process of the same. Connections are spread over all of them.
+    /// Starts another process of the same kind. Connections are spread over all of them.
     ///
     /// # Errors
-    /// When it does not start; what it has logged is in the message.
+    /// When it does not start; its log is in the message.
     pub fn add_replica(
         &mut self,
         command: impl FnOnce(SocketAddr) -> Command,
@@ -80,7 +79,7 @@ impl Running {
         Ok(())
     }
 
-    /// Where the connection of that number goes.
+    /// The address for the connection with this number.
     pub fn address_of(&self, connection: usize) -> SocketAddr {
         self.processes[connection % self.processes.len()].address
     }
@@ -90,7 +89,7 @@ impl Running {
         self.processes[0].child.id()
     }
 
-    /// The processor time that it has used so far, all processes, with its database server where it has one.
+    /// The processor time that all of its processes have used so far, including its database server if there is one.
     ///
     /// # Errors
     /// When one has ended.
@@ -115,7 +114,7 @@ impl Running {
         })
     }
 
-    /// What its processes have in memory together; pages that they share are counted in each.
+    /// The memory of its processes together; shared pages are counted in each.
     ///
     /// # Errors
     /// When one has ended.
@@ -125,7 +124,7 @@ impl Running {
         memory.sum()
     }
 
-    /// Lets the peak of its memory begin anew.
+    /// Resets the peak of its memory.
     ///
     /// # Errors
     /// When a process has ended.
@@ -168,14 +167,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself; there is nothing to do then.
+        // It may already have ended by itself; then there is nothing to do.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An address of loopback that nobody listens on. Somebody else may take it before the contender does;
-/// then the contender does not start.
+/// A free loopback address. Another process may take it before the contender does; then the contender does not start.
 pub fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }

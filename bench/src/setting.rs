@@ -1,4 +1,4 @@
-//! How a run is made, whatever it measures: how often, how long, and where.
+//! The common settings of all runs: how often, how long, and where.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,7 +36,7 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl Setting {
-    /// Gets ready for any run. The programs come back.
+    /// Prepares any run. Returns the programs.
     ///
     /// # Errors
     /// When they cannot be built.
@@ -45,10 +45,10 @@ impl Setting {
         Binaries::find(self.invoicing.clone())
     }
 
-    /// Starts a process on the core of the contenders: it inherits the one that we are on.
+    /// Starts a process on the core of the contenders: it inherits the caller's.
     ///
     /// # Errors
-    /// What `start` answers, or that there is no such core.
+    /// Any error of `start`, or that there is no such core.
     pub fn on_their_core<T>(
         &self,
         start: impl FnOnce() -> Result<T, BoxError>,
@@ -62,10 +62,10 @@ impl Setting {
         started
     }
 
-    /// Starts a process on all of these cores. The load generator is on its own afterwards.
+    /// Starts a process on all of these cores. The load generator is back on its own afterwards.
     ///
     /// # Errors
-    /// What `start` answers, or that there is no such core.
+    /// Any error of `start`, or that there is no such core.
     pub fn on_all_cores<T>(
         &self,
         start: impl FnOnce() -> Result<T, BoxError>,
@@ -91,7 +91,7 @@ impl Setting {
         format!("{place}; {}", self.describe_rounds())
     }
 
-    /// The same where it is said otherwise who runs where.
+    /// The same without the cores, for a run that describes them itself.
     pub fn describe_rounds(&self) -> String {
         format!(
             "medians of {} rounds of {:?}, +- half of their range",

@@ -1,4 +1,5 @@
-//! Temporary folders that go away with the bench, also when somebody interrupts it: four gigabytes would stay.
+//! Temporary folders that are removed with the bench, even when it is interrupted: otherwise four gigabytes
+//! would stay.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,16 +9,16 @@ use std::thread;
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// All that were made.
+/// All folders made so far.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// The exit code of a process that a signal has ended, by the custom of shells.
+/// The exit code of a process that was ended by a signal, as shells report it.
 const INTERRUPTED: i32 = 130;
 
 /// Makes a folder that is removed when it is dropped, or when SIGINT or SIGTERM ends this process.
 ///
 /// # Errors
-/// What the operating system answers.
+/// Any error of the operating system.
 pub fn folder(prefix: &str) -> io::Result<TempDir> {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {
@@ -42,13 +43,13 @@ fn remove_when_interrupted() -> io::Result<()> {
         io::Result::Ok(())
     })?;
     for folder in folders().iter() {
-        // It may have been dropped before.
+        // It may have been removed before.
         let _ = std::fs::remove_dir_all(folder);
     }
     std::process::exit(INTERRUPTED)
 }
 
-/// The list is whole after every statement, so a poisoned lock holds a good one.
+/// The list is consistent after every statement, so a poisoned lock still holds a valid one.
 fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }

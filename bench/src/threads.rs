@@ -1,11 +1,11 @@
-//! Worker threads: whether what requests share costs more, the more threads share it: `cargo run --release -p bench -- threads`.
+//! Worker threads: whether shared state costs more, the more threads share it: `cargo run --release -p bench -- threads`.
 //!
-//! 1. The service is started once for each number of threads, on a data set of its own, and may use all cores. The load
-//!    generator has the last of them, and never sleeps, so that the threads of the service are interrupted at any place, also
-//!    while one has a lock: that is worse than what as many cores would do to it.
-//! 2. Rounds go over the numbers of threads, so that all of them suffer alike from whatever else the machine does.
-//! 3. What counts is processor time, as a multiple of what one thread takes in the same round: whoever waits for a lock takes
-//!    some to go to sleep, and some to be woken. How often threads go to sleep, for whatever reason, stands beside it.
+//! 1. The service is started once for each number of threads, on a separate data set, and may use all cores. The load
+//!    generator runs on the last of them, and never sleeps, so that the threads of the service are interrupted
+//!    anywhere, even while one holds a lock: that is worse than what as many cores would do to it.
+//! 2. Rounds go over the numbers of threads, so that the machine's other load affects all of them alike.
+//! 3. The result is processor time, as a multiple of that of one thread in the same round: waiting for a lock uses some
+//!    to go to sleep, and some to be woken. How often threads go to sleep, for any reason, is shown beside it.
 
 use std::fs;
 
@@ -43,19 +43,19 @@ pub struct Options {
     setting: Setting,
 }
 
-/// The service with so many threads.
+/// The service with this many threads.
 struct Server {
     threads: usize,
     dataset: Dataset,
     running: Running,
 }
 
-/// All rounds of an operation with so many threads.
+/// All rounds of an operation with this many threads.
 #[derive(serde::Serialize)]
 struct Measured {
     operation: Operation,
     threads: usize,
-    /// One sample a round.
+    /// One sample per round.
     samples: Vec<Sample>,
 }
 

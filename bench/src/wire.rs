@@ -1,7 +1,7 @@
 //! One connection of the load generator: HTTP/1.1, kept alive, one request at a time.
 //!
-//! A request goes out in one write; an answer comes back in as few reads as it fits in, into a buffer that
-//! is used again. Only what the contenders send is understood: a body with `Content-Length`.
+//! A request is sent in one write; an answer is received in as few reads as possible, into a buffer that
+//! is reused. Only what the contenders send is supported: a body with `Content-Length`.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Headers of an answer that are understood at most.
+/// The most headers that an answer may have.
 const HEADERS: usize = 32;
 
 /// Room for the answer to anything but a long list.
@@ -22,7 +22,7 @@ pub struct Connection {
     buffer: Vec<u8>,
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Response<'a> {
     /// The status.
@@ -44,7 +44,7 @@ impl Connection {
     /// Connects.
     ///
     /// # Errors
-    /// What the operating system answers.
+    /// Any error of the operating system.
     pub async fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
@@ -57,7 +57,7 @@ impl Connection {
     /// Sends a request and waits for the answer.
     ///
     /// # Errors
-    /// When the connection ends, or what comes is no answer that is understood.
+    /// When the connection ends, or the answer is not understood.
     pub async fn ask(&mut self, request: &[u8]) -> io::Result<Response<'_>> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
@@ -94,7 +94,7 @@ impl Connection {
     }
 }
 
-/// Where an answer ends, once its head is there.
+/// Where an answer ends, once its head is complete.
 fn extent(bytes: &[u8]) -> io::Result<Option<Extent>> {
     let invalid = |error: &str| io::Error::new(ErrorKind::InvalidData, error.to_owned());
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
@@ -126,7 +126,7 @@ fn extent(bytes: &[u8]) -> io::Result<Option<Extent>> {
 /// The headers in a head.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not a valid head.
 pub fn headers(head: &[u8]) -> io::Result<Vec<(String, String)>> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut response = httparse::Response::new(&mut headers);

@@ -1,5 +1,5 @@
-//! The bench runs. Every contender answers every operation rightly: the bench itself checks answers, and fails on a
-//! wrong one. No figure of so short a run is looked at, save that there is one.
+//! The bench works. Every contender answers every operation correctly: the bench itself checks answers, and fails on a
+//! wrong one. The figures of such a short run are ignored, except that they exist.
 
 use std::collections::HashSet;
 use std::fs;
@@ -155,7 +155,8 @@ fn all_contenders_are_measured_on_all_operations() {
             for figure in ["rate", "p50", "p99", "p999"] {
                 assert!(sample[figure].as_f64() > Some(0.0), "{figure}: {measured}");
             }
-            // The system counts processor time by ticks of ten milliseconds, which one that waits for a core may not have.
+            // The system counts processor time in ticks of ten milliseconds; a contender that waits for a core may have
+            // none.
             cpu += sample["cpu"].as_f64().expect("a number");
             assert!(sample["memory"]["peak"].as_u64() > Some(0), "{measured}");
         }
@@ -169,7 +170,7 @@ fn all_contenders_are_measured_on_all_operations() {
     assert_eq!(found, expected_lines());
 }
 
-/// Each line of the report that there has to be: operation, connections, contender and part, in JSON.
+/// The lines that the report must have: operation, connections, contender and part, in JSON.
 fn expected_lines() -> HashSet<[String; 4]> {
     let repeaters = ["hyper", "dropshot"];
     let servers = [

@@ -1,4 +1,4 @@
-//! OAuth clients and the codes that are issued for them.
+//! OAuth clients and their authorization codes.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! `invoicing backup`: what was there is there again, in whichever engine; whatever is wrong is found and said, and nothing is
+//! `invoicing backup`: everything is restored, in either engine; any defect is found and reported, and a failed run
+//! leaves nothing behind.
 //! left of what failed.
 
 mod postgres;
@@ -18,7 +19,7 @@ use crate::copy::content::{Random, dump, fill};
 use crate::copy::{cluster, empty, large};
 use crate::place::{Place, Said, assert_time, names};
 
-/// A place whose database has random rows in every table.
+/// A place with a database that has random rows in every table.
 fn filled() -> Place {
     let place = Place::new();
     let seed = uuid::Uuid::new_v4().as_u64_pair().0;
@@ -27,7 +28,7 @@ fn filled() -> Place {
     place
 }
 
-/// Makes a backup in the folder of that name, which is made if it is not there, and gives what is printed.
+/// Makes a backup in the folder with this name, which is created if necessary, and returns the output.
 fn create(place: &Place, folder: &str, more: &[&str]) -> Value {
     private(place, folder);
     place.json(&[&["backup", "create", "--to", folder], more].concat())
@@ -52,7 +53,7 @@ fn files(place: &Place, folder: &str) -> Vec<String> {
     names
 }
 
-/// A secret key in a file of that name; the public one comes back.
+/// Writes a secret key to the file with this name. Returns the public one.
 fn key(place: &Place, name: &str) -> String {
     let identity = Identity::generate();
     place.write(name, identity.to_string().expose_secret());
@@ -132,7 +133,7 @@ fn what_is_made_is_told() {
     );
 }
 
-/// Killed in the middle, so that what it was about to encrypt stays.
+/// Killed in the middle, so that the data it was about to encrypt stays.
 #[test]
 fn what_is_to_be_encrypted_is_never_in_clear_where_the_backup_goes() {
     let place = Place::new();
@@ -235,7 +236,7 @@ fn only_older_backups_are_removed_and_never_the_new_one() {
     place.json(&["team", "create", "--name", "Acme"]);
     let first = create(&place, "backups", &[]);
     let valid = std::fs::read(place.path(path(&first))).unwrap();
-    // By its name it is newer than what will be made.
+    // Judging by its name, it is newer than the one that will be made.
     place.write("backups/invoicing-2999-01-01T000000.000Z.db.zst", &valid);
     let others = [
         "invoicing-2020-01-01T000000.000Z.db.zst.part",
@@ -316,7 +317,7 @@ fn a_database_that_has_rows_is_refused_untouched() {
     assert_eq!(files(&place, "backups").len(), 1);
 }
 
-/// Runs a command until `begun`, sends SIGINT or SIGKILL, and says how it ended.
+/// Runs a command until `begun`, sends SIGINT or SIGKILL, and returns how it ended.
 fn interrupted(place: &Place, arguments: &[&str], signal: &str, begun: impl Fn() -> bool) -> Said {
     let mut command = place.command(arguments);
     command
@@ -388,7 +389,7 @@ fn interrupted_nothing_is_left_and_what_is_killed_is_swept_up_by_the_next() {
     place.json(&restore);
 }
 
-/// S20: neither sealed pairs nor what they are wrapped under.
+/// S20: neither sealed pairs nor the keys that wrap them.
 #[test]
 fn no_sealed_pair_is_in_a_backup() {
     let place = filled();

@@ -1,4 +1,4 @@
-//! A certificate and its key, in the folder of a test.
+//! A certificate and its key, in a test's folder.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
@@ -9,7 +9,7 @@ use crate::place::Place;
 
 pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Writes a new one for this name that ends then, as `cert.pem` and `key.pem`; the certificate comes back.
+/// Writes a new one for this name with this expiry, as `cert.pem` and `key.pem`. Returns the certificate.
 pub(crate) fn write(place: &Place, name: &str, end: SystemTime) -> String {
     let mut params = CertificateParams::new([name.to_owned()]).unwrap();
     params.not_after = end.into();
@@ -22,7 +22,7 @@ pub(crate) fn write(place: &Place, name: &str, end: SystemTime) -> String {
     certificate
 }
 
-/// Writes a new one for this machine that does not end soon; it comes back.
+/// Writes a new one for this machine that does not expire soon, and returns it.
 pub(crate) fn write_for_this_machine(place: &Place) -> String {
     write(place, "127.0.0.1", SystemTime::now() + 90 * DAY)
 }

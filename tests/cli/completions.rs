@@ -1,10 +1,10 @@
-//! `invoicing completions`: the scripts, asked as a shell asks them.
+//! `invoicing completions`: the scripts, queried as a shell would.
 
 use std::process::Command;
 
 use crate::place::{Place, Said};
 
-/// Calls the script's function as bash does when Tab is pressed behind these words.
+/// Calls the script's function as bash does when Tab is pressed after these words.
 const TAB: &str = r#"
 source "$1" || exit
 shift

@@ -1,4 +1,4 @@
-//! `invoicing copy`: what was there is there, in whichever engine; and it is there whole or not at all.
+//! `invoicing copy`: everything is copied, to either engine, whole or not at all.
 
 mod clients;
 pub mod content;
@@ -20,7 +20,7 @@ pub fn cluster() -> &'static Cluster {
     CLUSTER.get_or_init(Cluster::start)
 }
 
-/// A database whose order of letters is not that of their bytes.
+/// A database that does not sort letters by their bytes.
 fn sorted_by_language() -> String {
     let name = format!("test_{}", uuid::Uuid::new_v4().simple());
     let create = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'";
@@ -28,7 +28,7 @@ fn sorted_by_language() -> String {
     format!("postgres://invoicing@127.0.0.1:{}/{name}", cluster().port())
 }
 
-/// Copies and gives what is printed.
+/// Copies, and returns the output.
 fn copy(place: &Place, from: &str, to: &str) -> Value {
     place.json(&["copy", "--from", from, "--to", to])
 }
@@ -37,7 +37,7 @@ fn refused(place: &Place, from: &str, to: &str) -> Said {
     place.run(&["copy", "--from", from, "--to", to])
 }
 
-/// The schema and nothing else, in a file of that name.
+/// An empty schema, in a file with this name.
 pub fn empty(place: &Place, name: &str) -> std::path::PathBuf {
     let database = format!("sqlite:{name}");
     place.write(name, "");
@@ -48,7 +48,7 @@ pub fn empty(place: &Place, name: &str) -> std::path::PathBuf {
     path
 }
 
-/// The same in a PostgreSQL database of its own.
+/// The same in a separate PostgreSQL database.
 fn empty_postgres(place: &Place) -> String {
     let url = cluster().database();
     place.json(&["team", "create", "--name", "Acme", "--database", &url]);
@@ -187,7 +187,7 @@ fn what_was_written_after_the_copy_began_is_not_in_it_and_it_says_so() {
     assert_eq!(teams[0]["name"], "Acme");
 }
 
-/// Writes again and again, each time with a new id, while `copying` runs.
+/// Keeps writing, each time with a new id, while `copying` runs.
 fn beside(write: impl Fn(&str), copying: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let copying = scope.spawn(copying);
@@ -271,7 +271,7 @@ fn a_target_that_keeps_something_else_than_it_was_given_gets_nothing() {
     assert_eq!(count, 0);
 
     let to = empty_postgres(&place);
-    // It takes every row and keeps none.
+    // It accepts every row and keeps none.
     ask(
         &to,
         "CREATE RULE other AS ON INSERT TO team DO INSTEAD NOTHING",

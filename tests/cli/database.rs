@@ -1,4 +1,4 @@
-//! Which commands make a database, and what is said about the one that is there.
+//! Which commands create a database, and the messages about an existing one.
 
 use test_support::postgres::{Cluster, ask};
 
@@ -33,7 +33,7 @@ fn a_command_in_the_wrong_folder_makes_no_database_and_says_where_it_looked() {
     said.failed(1, "`invoicing team create`");
 }
 
-/// After a crash it has what was acknowledged last; SQLite deletes the log of an empty file.
+/// After a crash the log holds what was acknowledged last; SQLite deletes the log of an empty file.
 #[test]
 fn a_log_whose_file_was_moved_away_is_left_as_it_is_by_whatever_would_make_a_new_one() {
     let place = Place::with_database();
@@ -41,7 +41,7 @@ fn a_log_whose_file_was_moved_away_is_left_as_it_is_by_whatever_would_make_a_new
     let made = place.json(&["backup", "create", "--to", "."]);
     let backup = made["path"].as_str().unwrap();
     let log = |name: &str| std::fs::read(place.path(name)).unwrap();
-    // It is open, and so its log stays.
+    // An open file keeps its log.
     let file = rusqlite::Connection::open(place.path("invoicing.db")).unwrap();
     file.execute("UPDATE team SET name = 'Last'", []).unwrap();
     for end in ["", "-wal"] {
@@ -135,7 +135,7 @@ fn a_damaged_file_says_that_a_backup_is_to_be_restored() {
     place.make(&["team", "create", "--name", "Acme"]);
     let file = place.path("invoicing.db");
     let mut bytes = std::fs::read(&file).unwrap();
-    // All but the header, which says that it is a database, and ours.
+    // Everything except the header, which marks it as a database, and ours.
     bytes[100..].fill(0xa5);
     std::fs::write(&file, bytes).unwrap();
     let said = place.run(&["team", "list"]);

@@ -1,4 +1,4 @@
-//! `invoicing demo`: the printed requests, run as they stand.
+//! `invoicing demo`: the printed requests, run as they are.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::place::{Place, names};
 use crate::server::Server;
 
-/// Stands in front of the printed requests, and makes each `curl` print its status alone.
+/// Precedes the printed requests, and makes each `curl` print only its status.
 const STATUSES: &str = "set -o pipefail\ncurl() { command curl --silent --show-error --output /dev/null --write-out '%{http_code}\\n' \"$@\"; }\n";
 
-/// A demo that runs, and what it printed.
+/// A running demo, and its output.
 pub struct Demo {
     pub server: Server,
     scenario: String,
@@ -37,7 +37,7 @@ impl Demo {
         Self { server, scenario }
     }
 
-    /// The word of the scenario that follows this one.
+    /// The word after this one in the scenario.
     pub fn word_after(&self, word: &str) -> &str {
         let mut words = self.scenario.split_whitespace();
         words.find(|other| *other == word).expect(word);
@@ -45,7 +45,7 @@ impl Demo {
     }
 }
 
-/// What the requests answer, in order.
+/// The statuses of the answers, in order.
 fn statuses(script: &str) -> Vec<String> {
     let mut bash = Command::new("bash");
     bash.args(["-c", &format!("{STATUSES}{script}")])
@@ -241,7 +241,7 @@ fn the_requests_come_whole_and_behind_the_log_of_the_start() {
             place.command(["demo", "--listen", "127.0.0.1:0", "--log-format", format]);
         command.stdout(writer.try_clone().unwrap()).stderr(writer);
         let process = command.spawn().unwrap();
-        // Nothing of ours keeps the pipe open.
+        // No process of ours keeps the pipe open.
         drop(command);
         let _server = Server::of(process);
         let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! `invoicing doctor`: each check finds what is good, worth a warning and bad, as each thing is really broken.
+//! `invoicing doctor`: each check reports good, worth a warning and bad, with each thing really broken.
 
 mod database;
 mod files;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::place::{Place, Said};
 use crate::server::Server;
 
-/// What a doctor says: its exit code, and all findings.
+/// A doctor's exit code, and all findings.
 fn examine(place: &Place, arguments: &[&str]) -> (i32, Vec<Value>) {
     by(&mut place.command([&["doctor", "--json"], arguments].concat()))
 }
@@ -28,7 +28,7 @@ fn by(command: &mut Command) -> (i32, Vec<Value>) {
     (said.code, findings)
 }
 
-/// The states of a check, and all that it says.
+/// The states of a check, and all of its text.
 fn of(findings: &[Value], check: &str) -> (String, String) {
     let its: Vec<_> = findings.iter().filter(|it| it["check"] == check).collect();
     assert!(!its.is_empty(), "no {check} in {findings:#?}");
@@ -43,7 +43,7 @@ fn of(findings: &[Value], check: &str) -> (String, String) {
     (states.join(" "), json!(its).to_string())
 }
 
-/// Asserts that a check comes to these states and says this; that what is bad, and nothing else, makes the exit code 1.
+/// Asserts that a check has these states and this text; that bad states, and nothing else, make the exit code 1.
 #[track_caller]
 fn expect(place: &Place, arguments: &[&str], check: &str, states: &str, text: &str) {
     let (code, findings) = examine(place, arguments);
@@ -58,7 +58,7 @@ fn mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// A place with a database of the newest schema, and nobody in it.
+/// A place with a database of the newest schema, without users.
 fn founded() -> Place {
     let place = Place::with_database();
     place.run(&["team", "list"]);
@@ -108,7 +108,7 @@ fn a_server_as_it_should_be_is_good_all_through_and_nothing_changes() {
     let before = content();
     let (code, findings) = examine(&place, &["--config", "invoicing.toml"]);
     let not_good: Vec<_> = findings.iter().filter(|it| it["state"] != "good").collect();
-    // The disk is that of whoever runs the test.
+    // The disk is the real one of this machine.
     let not_good: Vec<_> = not_good
         .into_iter()
         .filter(|it| it["check"] != "disk")

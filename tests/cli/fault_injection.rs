@@ -1,5 +1,5 @@
 //! `invoicing demo --fixed`: a server for consumers' tests, with the credentials and the headers that
-//! `src/cli/demo/testing.md` tells them of. Every answer goes through the response validator.
+//! `src/cli/demo/testing.md` documents. Every answer goes through the response validator.
 
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ fn refresh() -> Request {
     }))
 }
 
-/// A request to every operation that would be granted.
+/// A request to every operation, each of which would succeed.
 fn operations(product: &str) -> Vec<Request> {
     let body = json!({ "name": "Workshop", "unitPrice": 1490, "currency": "EUR" });
     let one = format!("{PRODUCTS}/{product}");
@@ -190,7 +190,7 @@ async fn a_429_can_be_asked_for_without_rate_limits() {
     assert_eq!(answer.header("ratelimit"), Some("\"default\";r=0;t=2"));
 }
 
-/// The same database, served by `invoicing serve`: the headers do nothing there, however they are written.
+/// The same database, served by `invoicing serve`: the headers do nothing there, however they are spelled.
 #[tokio::test]
 async fn invoicing_serve_knows_nothing_of_the_demos_headers() {
     let place = Place::new();
@@ -217,9 +217,9 @@ async fn invoicing_serve_knows_nothing_of_the_demos_headers() {
     }
 }
 
-/// What keeps it so: the headers are read in a module that is private to the demo, and whatever wants to give
-/// it to a server must be able to name it. Nowhere else, either, are known ids and secrets made, or
-/// people signed in without being asked.
+/// Keeps it that way: the headers are read in a module that is private to the demo, and code that gave it to
+/// a server would have to name it. Nowhere else, either, are known ids and secrets made, or people signed in
+/// without being asked.
 #[test]
 fn only_the_demo_can_name_its_fault_injection() {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src");

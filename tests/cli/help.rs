@@ -2,8 +2,8 @@ use test_support::document::repository;
 
 use crate::place::Place;
 
-/// The commands of docs/decisions.md, "Command line", that are built, as words: of its table, what the second cell
-/// has between backticks, up to the first argument.
+/// The commands of docs/decisions.md, "Command line", that are built, as words: from the second cell of its table,
+/// the text between backticks, up to the first argument.
 pub fn commands() -> Vec<String> {
     let page = std::fs::read_to_string(repository().join("docs/decisions.md")).unwrap();
     let (_, section) = page.split_once("\n## Command line").expect("the section");

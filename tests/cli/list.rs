@@ -1,10 +1,10 @@
-//! `list` and `show` of every noun, and what people call a team and a user in the place of an id.
+//! `list` and `show` of every noun, and the names of teams and users that work in place of an id.
 
 use serde_json::{Value, json};
 
 use crate::place::{Place, names};
 
-/// A team, a user in it, an app, a folder, a file, a link and a key, each by its answer.
+/// A team, a user in it, an app, a folder, a file, a link and a key, each as the command's output.
 struct Things {
     team: Value,
     user: Value,
@@ -113,7 +113,7 @@ fn the_audit_is_listed_newest_first_of_a_team_or_of_all() {
         "create-team",
     ];
     assert_eq!(told, done);
-    // Neither an app nor a user is made in a team.
+    // Neither an app nor a user is created in a team.
     let in_team = |it: &&Value| !it["teamId"].is_null();
     let in_team: Vec<_> = all.as_array().unwrap().iter().filter(in_team).collect();
     assert_eq!(of_team, json!(in_team));

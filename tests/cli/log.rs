@@ -1,4 +1,4 @@
-//! What the log of a server has, and how it changes while the server runs.
+//! The contents of a server's log, and how they change while the server runs.
 
 use std::io::{Read as _, Write as _};
 use std::process::Command;
@@ -22,7 +22,7 @@ fn serve(place: &Place, settings: &str) -> Command {
     place.command(SERVE)
 }
 
-/// What a request is answered, whole.
+/// The whole answer to a request.
 fn answer(server: &Server, request: &str) -> String {
     let mut stream = server.connect();
     stream.write_all(request.as_bytes()).unwrap();
@@ -76,7 +76,7 @@ fn a_line_of_a_request_says_who_from_where_why_not_and_how_much() {
         assert_eq!(line["error_code"], code, "{line}");
         assert_eq!(line["bytes"], body(&refused), "{line}");
     }
-    // Told apart in the log alone: whoever sends none has guessed nothing.
+    // Distinguished only in the log: a caller that sends none has guessed nothing.
     let refused = answer(&server, &get("/api/v1/products", ""));
     assert!(refused.contains("invalid_token"), "{refused}");
     assert_eq!(server.wait_for("request")["error_code"], "no_credential");

@@ -35,7 +35,7 @@ fn every_command_has_a_page() {
         Some(format!("invoicing-{group}.1"))
     });
     expected.extend(groups);
-    // Decided on as a whole (X33), and not in the table.
+    // These are decided on as a whole (X33), and not in the table.
     expected.extend(["invoicing.1", "invoicing-copy.1"].map(str::to_owned));
     assert_eq!(found, expected);
     let whole = fs::read_to_string(place.path("share/man1/invoicing.1")).unwrap();
@@ -46,7 +46,8 @@ fn every_command_has_a_page() {
 fn the_pages_are_written_as_manual_pages_are() {
     let place = Place::new();
     place.run(&["man", "--to", "."]);
-    // What clap_mangen writes around the values of an option, and that there is no date: nothing that shows.
+    // Caused by what clap_mangen writes around the values of an option, and by the missing date: neither is
+    // visible.
     let known = ["skipping paragraph macro: br ", "missing date, using"];
     for name in names(&place.path("")) {
         let mut lint = Command::new("mandoc");

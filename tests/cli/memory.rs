@@ -1,4 +1,4 @@
-//! A system that gives no more memory. What is acknowledged is there afterwards, whether the process goes on or ends.
+//! A system that provides no more memory. Acknowledged changes survive, whether the process goes on or ends.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -21,14 +21,14 @@ fn ask(server: &Server, method: &str, path: &str, key: &str, body: &str) -> Opti
          Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
-    // Where the process has ended, nothing is read.
+    // If the process has ended, nothing is read.
     let _ = stream.write_all(request.as_bytes());
     let answer = read_all(&mut stream);
     let (head, body) = answer.split_once("\r\n\r\n")?;
     Some((head[9..12].parse().unwrap(), body.to_owned()))
 }
 
-/// From here on, the system refuses each further mapping.
+/// From here on, the system refuses every further mapping.
 fn give_no_more_memory(server: &Server) {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let size = status.lines().find_map(|it| it.strip_prefix("VmSize:"));

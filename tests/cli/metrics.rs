@@ -1,4 +1,4 @@
-//! `/metrics` is what docs/metrics.md says, and counts what happens.
+//! `/metrics` matches docs/metrics.md, and counts correctly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,13 +11,13 @@ use test_support::postgres::Cluster;
 use crate::operations::Operated;
 use crate::place::Place;
 
-/// Labels whose values the page does not list: there are too many, or each build has its own.
+/// Labels whose values the page does not list: there are too many, or they differ between builds.
 const UNLISTED: [&str; 3] = ["operation", "version", "commit"];
 
-/// Parts of docs/metrics.md that only one of the engines has.
+/// Parts of docs/metrics.md that apply to one engine only.
 const ENGINES: [&str; 2] = ["SQLite", "PostgreSQL"];
 
-/// A family of series on the page that a server answers.
+/// A family of series on the page of a server.
 #[derive(Default)]
 struct Family {
     kind: String,
@@ -25,7 +25,7 @@ struct Family {
     labels: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// What the page has, by the names that the samples have there.
+/// The families on the page, under the names of their samples.
 fn families(page: &str) -> BTreeMap<String, Family> {
     let mut found = BTreeMap::<String, Family>::new();
     let mut base = String::new();
@@ -63,7 +63,8 @@ fn families(page: &str) -> BTreeMap<String, Family> {
     named.collect()
 }
 
-/// The labels of a sample but that of a histogram's ranges. No value has a quote or a comma in it.
+/// The labels of a sample, except for the ranges of a histogram. No value contains a quote or a
+/// comma.
 fn labels_of(line: &str) -> Vec<(String, String)> {
     let Some((_, labels)) = line.split_once('{') else {
         return Vec::new();
@@ -75,7 +76,7 @@ fn labels_of(line: &str) -> Vec<(String, String)> {
     labels.collect()
 }
 
-/// What docs/metrics.md says of a family, up to what is to be done about it.
+/// The entry that docs/metrics.md should have for a family, up to what to do about it.
 fn entry(name: &str, family: &Family) -> String {
     let labels = family.labels.iter().map(|(label, values)| {
         let values: Vec<_> = values.iter().map(|value| format!("`{value}`")).collect();
@@ -92,7 +93,7 @@ fn entry(name: &str, family: &Family) -> String {
     format!("`{name}`, {}{by}. {}.", family.kind, family.help)
 }
 
-/// The entries of docs/metrics.md up to what is to be done, without those of the other engine.
+/// The entries of docs/metrics.md up to what to do about them, without those of the other engine.
 fn documented(engine: &str) -> BTreeSet<String> {
     let page = std::fs::read_to_string(repository().join("docs/metrics.md")).unwrap();
     let parts = page.split("\n### ").skip(1);
@@ -144,7 +145,7 @@ fn the_page_lists_every_series_of_a_server_on_postgresql_and_no_others() {
     assert_documented(&place, "PostgreSQL", &["--database", &database]);
 }
 
-/// One request on a connection of its own, and the status of its answer.
+/// One request on a separate connection. Returns the status of its answer.
 fn ask(operated: &Operated, request: &str) -> u16 {
     let mut stream = BufReader::new(operated.server.connect());
     let request = format!("{request}\r\nHost: localhost:8080\r\nConnection: close\r\n\r\n");
@@ -155,12 +156,12 @@ fn ask(operated: &Operated, request: &str) -> u16 {
 fn read_status(stream: &mut BufReader<TcpStream>) -> u16 {
     let mut line = String::new();
     stream.read_line(&mut line).unwrap();
-    // To its end: then it has been counted.
+    // Reads to the end: by then it has been counted.
     stream.read_to_end(&mut Vec::new()).unwrap();
     line[9..12].parse().unwrap()
 }
 
-/// How often requests of an operation were answered in a class.
+/// How many requests of an operation got an answer of this class.
 fn requests(page: &str, operation: &str, class: &str) -> u64 {
     let name = format!("invoicing_requests_total{{operation=\"{operation}\",status=\"{class}\"}} ");
     let count = page.lines().find_map(|line| line.strip_prefix(&name));
@@ -238,7 +239,7 @@ fn changes_and_background_work_are_counted_and_the_process_is_seen() {
     let place = Place::new();
     let operated = Operated::start(&place, &[]);
     let page = metrics(&operated);
-    // The cursor's key, at least, was written.
+    // At least the cursor's key was written.
     for series in [
         "invoicing_write_group_size_count",
         "invoicing_write_group_size_bucket{le=\"256.0\"}",

@@ -1,4 +1,4 @@
-//! Apps that are changed and deleted; `auth_code.rs` has those that are made.
+//! Changing and deleting apps; `auth_code.rs` has their creation.
 
 use serde_json::json;
 

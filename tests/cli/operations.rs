@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::place::Place;
 use crate::server::{Server, read_all};
 
-/// A server whose operations listener is known.
+/// A server with a known operations listener.
 pub(crate) struct Operated {
     pub(crate) server: Server,
     pub(crate) operations: String,
@@ -20,7 +20,7 @@ impl Operated {
         Self::start_with(place, options, |_| ())
     }
 
-    /// One whose command is changed before it is run.
+    /// Starts one after changing its command.
     pub(crate) fn start_with(
         place: &Place,
         options: &[&str],
@@ -44,13 +44,13 @@ impl Operated {
         }
     }
 
-    /// What the listener answers: the status and the body.
+    /// The listener's answer: the status and the body.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
         let (head, body) = self.answer("GET", path);
         (head[9..12].parse().unwrap(), body)
     }
 
-    /// What the listener answers: the head, in lower case, and the body.
+    /// The listener's answer: the head, in lower case, and the body.
     fn answer(&self, method: &str, path: &str) -> (String, String) {
         let mut stream = TcpStream::connect(&self.operations).unwrap();
         let request = format!("{method} {path} HTTP/1.1\r\nHost: test\r\n\r\n");
@@ -60,7 +60,7 @@ impl Operated {
         (head.to_ascii_lowercase(), body.to_owned())
     }
 
-    /// What a series without labels is at.
+    /// The value of a series without labels.
     pub(crate) fn number(&self, series: &str) -> f64 {
         let page = self.get("/metrics").1;
         let mut numbers = page.lines().filter_map(|it| it.strip_prefix(series));
@@ -71,14 +71,14 @@ impl Operated {
             .unwrap()
     }
 
-    /// Whether requests should be sent to the server, and what it says about it.
+    /// Whether requests should be sent to the server, and its reasons.
     fn ready(&self) -> (u16, Value) {
         let (status, body) = self.get("/readyz");
         (status, serde_json::from_str(&body).unwrap())
     }
 }
 
-/// A request on a connection that the client wants to keep. The head of its answer comes back, in lower case.
+/// A request on a connection that the client wants to keep. Returns the head of its answer, in lower case.
 fn list_products(stream: &mut BufReader<TcpStream>) -> String {
     let request = b"GET /api/v1/products HTTP/1.1\r\nHost: test\r\n\r\n";
     stream.get_mut().write_all(request).unwrap();
@@ -136,7 +136,7 @@ fn the_listener_for_operators_answers_head_as_get_without_a_body_and_nothing_els
     for path in ["/healthz", "/readyz", "/metrics", "/elsewhere"] {
         let (got, _) = operated.answer("GET", path);
         let (head, body) = operated.answer("HEAD", path);
-        // Of the metrics, each page has numbers of its own, and a length.
+        // Each page of metrics has different numbers, and so its own length.
         let comparable = |head: String| -> Vec<String> {
             let lines = head.lines().filter(|line| !line.starts_with("date:"));
             let lines = lines.map(|line| match line.split_once("content-length: ") {

@@ -1,4 +1,4 @@
-//! Which options a command takes, and what its help says of them.
+//! Which options a command takes, and its help for them.
 
 use crate::place::Place;
 

@@ -1,4 +1,4 @@
-//! A folder with a database of its own, and the binary run in it.
+//! A folder with a separate database, and the binary run in it.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder of one test; kept when the test fails.
+/// A test's folder; kept if the test fails.
 pub struct Place(Option<TempDir>);
 
-/// What a command said.
+/// A command's exit code and output.
 #[derive(Debug)]
 pub struct Said {
     pub code: i32,
@@ -27,7 +27,7 @@ impl Place {
         Self(Some(folder))
     }
 
-    /// One whose database is there, and has nothing in it.
+    /// One with an empty database.
     pub fn with_database() -> Self {
         let place = Self::new();
         place.write("invoicing.db", "");
@@ -42,7 +42,8 @@ impl Place {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    /// The binary in this folder, on its default database, without the settings of whoever runs the test.
+    /// The binary in this folder, on its default database, without the settings from the environment of
+    /// the tests.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_invoicing"));
         for (name, _) in std::env::vars_os() {
@@ -53,7 +54,7 @@ impl Place {
         command
             .args(arguments)
             .current_dir(self.path(""))
-            // A demo that a test ends by force leaves its folder behind: here it goes with the test's.
+            // A demo that a test kills leaves its folder behind: here it is removed with the test's.
             .env("TMPDIR", self.path(""))
             .stdin(Stdio::null());
         command
@@ -64,8 +65,8 @@ impl Place {
         Said::by(&mut self.command(arguments), "")
     }
 
-    /// Runs a command that is expected to succeed with `--json`, and gives its answer: the one value
-    /// that standard output has.
+    /// Runs a command that is expected to succeed with `--json`, and returns its answer: the only value
+    /// on standard output.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let said = self.run(&[arguments, &["--json"]].concat());
         assert_eq!(said.code, 0, "{arguments:?}: {}", said.errors);
@@ -73,7 +74,7 @@ impl Place {
             .unwrap_or_else(|error| panic!("{error}: {}", said.output))
     }
 
-    /// Runs a command that makes something, and gives its id.
+    /// Runs a command that creates something, and returns its id.
     pub fn make(&self, arguments: &[&str]) -> String {
         self.json(arguments)["id"]
             .as_str()
@@ -83,7 +84,7 @@ impl Place {
 }
 
 impl Said {
-    /// Runs a command to its end, `input` being its standard input.
+    /// Runs a command to its end, with `input` as its standard input.
     pub fn by(command: &mut Command, input: &str) -> Self {
         command
             .stdin(Stdio::piped())
@@ -100,7 +101,8 @@ impl Said {
         }
     }
 
-    /// Asserts that the command failed in this way, said so on standard error and nothing elsewhere.
+    /// Asserts that the command failed in this way, with this message on standard error and no other
+    /// output.
     #[track_caller]
     pub fn failed(&self, code: i32, message: &str) {
         assert_eq!(
@@ -137,7 +139,7 @@ pub fn names(object: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Asserts that a text is a time as the interface writes it.
+/// Asserts that a text is a time in the format of the interface.
 #[track_caller]
 pub fn assert_time(value: &Value) {
     let text = value.as_str().expect("a time");

@@ -39,7 +39,7 @@ fn counts(answer: &Value) -> [u64; 4] {
     ["new", "changed", "unchanged", "refused"].map(|name| answer[name].as_u64().unwrap())
 }
 
-/// A file of so many products.
+/// A file with this many products.
 fn lines(count: usize) -> String {
     let mut csv = HEAD.to_owned();
     for number in 0..count {
@@ -88,7 +88,7 @@ fn an_import_says_what_it_did_and_a_second_one_finds_nothing_to_do() {
     assert_eq!(counts(&place.json(&import(&[]))), [0, 0, 2, 0]);
 }
 
-/// W18, W19: what is changed at once has no more text than a page may change.
+/// W18, W19: one change covers no more text than a page may change.
 #[test]
 fn products_with_long_texts_are_changed_in_shorter_steps() {
     let place = place();
@@ -248,7 +248,7 @@ fn an_export_goes_to_a_file_whole_and_shows_one_status_or_all() {
         .failed(1, "cannot write no/such/folder.csv");
 }
 
-/// Waits until some products are there, and ends the process without a word.
+/// Waits until some products exist, and kills the process.
 fn kill_midway(mut process: Child, products: impl Fn() -> usize) {
     let end = Instant::now() + TIMEOUT;
     while products() == 0 {

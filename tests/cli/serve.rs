@@ -1,4 +1,4 @@
-//! `invoicing serve`: start, log, commands beside it, and the end.
+//! `invoicing serve`: start, log, commands beside it, and shutdown.
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,7 +19,7 @@ const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 const HEADERS: &str =
     "POST /api/auth/mobile/token HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n";
 
-/// One request on a connection that stays open; the answer's first line comes back.
+/// Sends one request on a connection that stays open. Returns the first line of the answer.
 fn status(stream: &mut TcpStream, request: &str) -> String {
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
@@ -77,7 +77,7 @@ fn a_key_shows_where_it_was_last_used_from_by_the_rules_for_proxies() {
         key["key"].as_str().unwrap()
     );
     assert_eq!(status(&mut server.connect(), &request), "HTTP/1.1 200 OK");
-    // What is noted is written down now and then, and when the server stops.
+    // The use is written now and then, and when the server stops.
     server.signal("TERM");
     server.wait();
     assert_eq!(shown()["lastUsedFrom"], "192.0.2.9");
@@ -199,7 +199,7 @@ fn a_request_is_one_line_of_the_log_without_what_it_carries() {
     );
 }
 
-/// Each is an open file, and the system's first limit of those is meant for interactive programs.
+/// Each is an open file, and the system's soft limit of those is meant for interactive programs.
 #[test]
 fn more_connections_than_the_first_limit_of_open_files_leave_room_for_another() {
     let place = Place::new();
@@ -266,7 +266,7 @@ fn a_second_signal_ends_it_at_once() {
     assert_eq!(server.wait().code(), Some(0));
 }
 
-/// Mail has ten seconds when everything else is done.
+/// Mail gets ten seconds after everything else is done.
 #[test]
 fn a_second_signal_ends_it_at_once_also_while_mail_is_sent() {
     let place = Place::with_database();
@@ -305,7 +305,7 @@ fn a_second_signal_ends_it_at_once_also_while_mail_is_sent() {
     );
 }
 
-/// Like a terminal that is stopped, or a collector of logs that hangs.
+/// Like a stopped terminal, or a log collector that hangs.
 #[test]
 fn sigterm_ends_a_server_whose_log_nobody_reads() {
     let place = Place::new();

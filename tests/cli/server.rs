@@ -1,4 +1,4 @@
-//! A server as a process, and what it writes to its log.
+//! A server as a process, and its log.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Longer than anything here takes on a busy machine, so that a hanging server fails a test.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server that runs; killed when the test ends before it does.
+/// A running server; killed if the test ends before it does.
 pub struct Server {
     process: Child,
     lines: Receiver<String>,
@@ -36,7 +36,7 @@ impl Server {
         server
     }
 
-    /// A server that somebody else has started, and whose log is theirs.
+    /// A server that was started elsewhere, whose log is read there.
     pub fn of(process: Child) -> Self {
         let (_, lines) = channel();
         Self {
@@ -76,7 +76,7 @@ impl Server {
         }
     }
 
-    /// Every line until the log is closed, those that were read before included.
+    /// Every line until the log is closed, including those that were already read.
     pub fn whole_log(&mut self) -> Vec<Value> {
         loop {
             match self.lines.recv_timeout(TIMEOUT) {
@@ -89,7 +89,7 @@ impl Server {
         }
     }
 
-    /// The number of the process.
+    /// The process id.
     pub fn id(&self) -> String {
         self.process.id().to_string()
     }
@@ -118,7 +118,7 @@ impl Server {
         panic!("the server does not end: {:#?}", self.log);
     }
 
-    /// A connection to it, in clear.
+    /// A connection to it, without TLS.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.url.strip_prefix("http://").unwrap()).unwrap();
         stream.set_read_timeout(Some(TIMEOUT)).unwrap();
@@ -145,7 +145,7 @@ fn spawn(command: &mut Command) -> (Child, Receiver<String>) {
     (process, lines)
 }
 
-/// Everything that comes until the other side closes.
+/// Reads until the other side closes.
 pub fn read_all(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     // A connection that is reset has ended too.

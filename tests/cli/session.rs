@@ -1,4 +1,4 @@
-//! Sessions, without a server; `serve.rs` has those that a device began.
+//! Sessions, without a server; `serve.rs` has those that a device started.
 
 use serde_json::json;
 

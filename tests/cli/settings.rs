@@ -62,7 +62,7 @@ fn an_unknown_variable_is_warned_about_on_standard_error() {
 fn a_postgresql_that_cannot_be_reached_fails_with_1_and_shows_no_password() {
     let place = Place::new();
     let mut command = place.command(["team", "list"]);
-    // Nobody listens on port 1.
+    // Nothing listens on port 1.
     let url = "postgres://ada:secret@127.0.0.1:1,127.0.0.1:1/invoicing";
     let said = Said::by(command.env("INVOICING_DATABASE", url), "");
     said.failed(

@@ -1,4 +1,5 @@
-//! `/demo/authorize`: an app signs in at `invoicing demo --fixed` by HTTP alone, and nowhere else.
+//! `/demo/authorize`: an app can sign in at `invoicing demo --fixed` over HTTP alone, and nowhere
+//! else.
 
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ async fn authorize(caller: &Caller, parameters: &[(&str, &str)]) -> Received {
     sent.unwrap()
 }
 
-/// Where the browser is sent, and with what.
+/// Where the browser is redirected, and with which parameters.
 fn redirection(answer: &Received) -> (String, Vec<(String, String)>) {
     assert_eq!(answer.status, 302, "{answer:?}");
     let mut location = Url::parse(answer.header("location").unwrap()).unwrap();

@@ -113,7 +113,7 @@ fn a_team_is_deleted_when_it_is_named_again_and_its_audit_stays() {
         .map(|it| &it["action"])
         .collect();
     assert_eq!(actions, ["delete-team", "create-api-key", "create-team"]);
-    // A team of the same name begins anew.
+    // A team with the same name starts empty.
     let again = place.json(&["team", "create", "--name", "Acme"]);
     assert_eq!(place.json(&["team", "show", "Acme"]), again);
 }

@@ -1,4 +1,4 @@
-//! TLS: certificate and key from files, read again at SIGHUP.
+//! TLS: certificate and key from files, reloaded on SIGHUP.
 
 use std::time::SystemTime;
 
@@ -20,7 +20,7 @@ fn serve(place: &Place) -> Server {
     Server::start(&mut place.command(serve))
 }
 
-/// Whether a client that trusts this certificate alone gets an answer, over a new connection.
+/// Whether a client that trusts only this certificate gets an answer, over a new connection.
 async fn answers(server: &Server, certificate: &str) -> bool {
     let certificate = reqwest::Certificate::from_pem(certificate.as_bytes()).unwrap();
     let client = reqwest::Client::builder()
@@ -29,13 +29,13 @@ async fn answers(server: &Server, certificate: &str) -> bool {
         .unwrap();
     let request = client.get(format!("{}/api/v1/openapi.json", server.url));
     match request.send().await {
-        // To its end: a server that stops waits for those who still read.
+        // Reads to the end: a stopping server waits for clients that are still reading.
         Ok(answer) => answer.status() == 200 && answer.bytes().await.is_ok(),
         Err(_) => false,
     }
 }
 
-// With threads of its own, so that the client answers while the test waits for the server to end.
+// Multi-threaded, so that the client answers while the test waits for the server to end.
 #[tokio::test(flavor = "multi_thread")]
 async fn sighup_takes_a_new_certificate_and_keeps_the_old_one_when_that_fails() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! What a server tells a collector of OpenTelemetry (docs/decisions.md, G5 to G7), by a collector that keeps what it is sent.
+//! Traces that a server sends to an OpenTelemetry collector (docs/decisions.md, G5 to G7), which keeps them for the
+//! test.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,26 +20,26 @@ use crate::server::{Server, read_all};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
-/// Takes spans.
+/// A collector of spans.
 pub(crate) struct Collector {
     pub(crate) url: String,
     batches: Arc<Mutex<Vec<Batch>>>,
 }
 
-/// What one request brought.
+/// The contents of one request.
 struct Batch {
     head: String,
     taken: ExportTraceServiceRequest,
 }
 
 impl Collector {
-    /// One that answers everything with this status.
+    /// A collector that answers everything with this status.
     pub(crate) fn answering(status: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let batches = Arc::<Mutex<Vec<_>>>::default();
         let taken = Arc::clone(&batches);
-        // It ends with the process.
+        // The thread ends with the process.
         std::thread::spawn(move || {
             for connection in listener.incoming() {
                 let taken = Arc::clone(&taken);
@@ -48,7 +49,7 @@ impl Collector {
         Self { url, batches }
     }
 
-    /// All spans that were sent.
+    /// All spans received.
     pub(crate) fn spans(&self) -> Vec<Span> {
         let batches = self.batches.lock().unwrap();
         let resources = batches.iter().flat_map(|it| &it.taken.resource_spans);
@@ -56,7 +57,7 @@ impl Collector {
         scopes.flat_map(|it| it.spans.clone()).collect()
     }
 
-    /// Those of requests, without their parts.
+    /// The spans of requests, without their parts.
     fn requests(&self) -> Vec<Span> {
         let mut spans = self.spans();
         spans.retain(|span| attributes(span).contains_key("http.route"));
@@ -64,7 +65,7 @@ impl Collector {
     }
 }
 
-/// Takes the batches of one connection.
+/// Receives the batches of one connection.
 fn take(connection: TcpStream, status: u16, batches: &Mutex<Vec<Batch>>) {
     let mut connection = BufReader::new(connection);
     loop {
@@ -90,7 +91,7 @@ fn take(connection: TcpStream, status: u16, batches: &Mutex<Vec<Batch>>) {
     }
 }
 
-/// What a span says, as text.
+/// The attributes of a span, as text.
 fn attributes(span: &Span) -> BTreeMap<String, String> {
     texts(&span.attributes)
 }
@@ -138,7 +139,7 @@ fn get(server: &Server, path: &str, lines: &str) -> (u16, String) {
     (answer[9..12].parse().unwrap(), id[..36].to_owned())
 }
 
-/// Ends the server, which sends what it has; its log.
+/// Stops the server, which sends the spans that it still has. Returns its log.
 fn end(mut server: Server) -> Vec<serde_json::Value> {
     server.signal("TERM");
     assert!(server.wait().success());
@@ -358,7 +359,7 @@ fn a_request_of_a_trace_belongs_to_it_unless_it_is_not_told_or_not_clear() {
         let span = of(id);
         assert_eq!(hex(&span.trace_id), id.replace('-', ""));
         assert!(span.parent_span_id.is_empty() && span.trace_state.is_empty());
-        // No credential came.
+        // There was no credential.
         assert_eq!(attributes(span)["error.type"], "no_credential");
         assert!(span.status.as_ref().is_none_or(|it| it.code == 0));
     }

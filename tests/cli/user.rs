@@ -1,4 +1,4 @@
-//! Users who are deactivated, activated and exported.
+//! Deactivating, activating and exporting users.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::place::{Place, assert_time, names};
 
 const ADA: &str = "ada@example.com";
 
-/// A place with a team, of which Ada is the owner; her id.
+/// A place with a team that Ada owns. Also returns her id.
 fn with_ada() -> (Place, String) {
     let place = Place::with_database();
     place.make(&["team", "create", "--name", "Acme"]);
@@ -17,7 +17,7 @@ fn with_ada() -> (Place, String) {
     (place, ada)
 }
 
-/// What the audit tells, newest first.
+/// The audit, newest first.
 fn told(place: &Place) -> Vec<Value> {
     let events = place.json(&["audit", "list"]);
     events.as_array().expect("a list").clone()

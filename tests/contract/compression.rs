@@ -1,4 +1,4 @@
-//! Answers in gzip, and documents that a client has already.
+//! Answers in gzip, and documents that a client already has.
 
 use std::io::Read;
 
@@ -78,7 +78,7 @@ async fn a_large_answer_comes_in_gzip_where_that_is_asked_for() {
     }
 }
 
-/// Reading all of it cost eighteen times what such a request costs otherwise.
+/// Reading all of them cost eighteen times as much as such a request costs otherwise.
 #[tokio::test]
 async fn of_a_list_of_thousands_of_codings_the_first_are_read() {
     let given = given!(given());
@@ -104,7 +104,7 @@ async fn a_small_answer_comes_as_it_is_unless_that_is_refused() {
     let refusing = |request: Request| request.header("accept-encoding", "gzip, identity;q=0");
     let gzip = send(&given, refusing(request)).await;
     assert_eq!(unzipped(&gzip), plain.body);
-    // Errors, too; and what has no body has no coding.
+    // Errors, too; and an answer without a body has no coding.
     let error = send(&given, refusing(Request::new("GET", PRODUCTS))).await;
     let error: Value = serde_json::from_slice(&unzipped(&error)).expect("JSON");
     assert_eq!(error["error"]["code"], "invalid_token");

@@ -1,7 +1,7 @@
 //! Every operation and every status that it lists has a scenario that produces it.
 //!
-//! The operations and their statuses are those of the documents: a status that nobody produces fails. A
-//! scenario proves itself: it hands back the answer that it got, and fails when that is from another
+//! The operations and their statuses come from the documents: a status that no scenario produces fails.
+//! A scenario proves itself: it returns the answer that it got, and fails if that is from another
 //! operation or has another status. So a run in which all tests of this file pass has seen everything
 //! that the documents promise.
 
@@ -17,7 +17,7 @@ use crate::scenarios::*;
 /// Produces one answer of the named operation.
 type Scenario<'a> = BoxFuture<'a, Result<Answer, Skip>>;
 
-/// What leads an operation to a status: for most, the same as for any other.
+/// The scenario that leads an operation to a status: for most, the same as for any other.
 fn scenario(operation: &str, status: u16) -> Scenario<'_> {
     match (status, operation) {
         (200 | 201 | 204, _) => Box::pin(success(operation)),
@@ -39,7 +39,7 @@ fn scenario(operation: &str, status: u16) -> Scenario<'_> {
     }
 }
 
-/// For each status, a test that leads all operations to it that list it.
+/// For each status, a test that produces it for all operations that list it.
 macro_rules! statuses {
     ($($status:literal $test:ident)*) => {
         const STATUSES: &[u16] = &[$($status),*];
@@ -82,7 +82,7 @@ fn listed() -> Vec<(String, u16)> {
         .collect()
 }
 
-/// Leads every operation to a status that lists it.
+/// Produces the status for every operation that lists it.
 async fn produce(status: u16) {
     let listed = listed().into_iter().filter(|(_, of)| *of == status);
     join_all(listed.map(|(operation, _)| async move {

@@ -1,6 +1,6 @@
-//! Every operation, with no credential, a bad one, one of the wrong scope, mode and team.
+//! Every operation, with no credential, a bad one, and ones with the wrong scope, mode and team.
 //!
-//! The operations come from the documents: a new one is tried here without being named here.
+//! The operations come from the documents: a new one is tried without being named here.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn both() -> [Arc<Document>; 2] {
     [document::catalog(), document::mobile()]
 }
 
-/// What a 401 has, with this challenge.
+/// Asserts a 401 with this challenge.
 #[track_caller]
 fn is_refused(answer: Answer, challenge: &str) {
     let answer = answer.expect(401, "invalid_token");
@@ -47,7 +47,7 @@ async fn no_credential_is_challenged_without_an_error() {
     }
 }
 
-/// Credentials that nothing accepts: malformed, unknown, of another kind.
+/// Credentials that are always refused: malformed, unknown, of another kind.
 fn bad() -> Vec<String> {
     let secret = "0".repeat(43);
     [
@@ -172,7 +172,7 @@ async fn scope_is_checked_before_the_request() {
 }
 
 /// Tries every operation of the catalog on a product of the team's live catalog, with a key of another
-/// catalog: for it, the product does not exist.
+/// catalog: for this key, the product does not exist.
 async fn is_hidden_from(given: &Given, stranger: &str) {
     let product = given.created(&product()).await;
     for operation in &document::catalog().operations {

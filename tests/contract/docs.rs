@@ -1,4 +1,4 @@
-//! The documentation pages, as a browser asks for them. `tests/interop/docs/` uses them in one.
+//! The documentation pages, as a browser requests them. `tests/interop/docs/` opens them in one.
 
 use serde_json::Value;
 use test_support::caller::Request;
@@ -13,7 +13,7 @@ const PAGES: [(&str, &str); 2] = [
     ("/docs/mobile", "/api/mobile/openapi.json"),
 ];
 
-/// The whole policy: what is not in it is forbidden.
+/// The whole policy: anything not in it is forbidden.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -72,7 +72,7 @@ async fn everything_that_a_page_names_is_on_this_server_under_the_strict_policy(
     for (path, _) in PAGES {
         let page = text(get(&given, path).await);
         let mut named = [values(&page, "href"), values(&page, "src")].concat();
-        // What leads to a place in the page is for the browser's test (`tests/interop/docs`).
+        // A link to a place in the page is left to the browser's test (`tests/interop/docs`).
         named.retain(|name| *name != "data:," && !name.starts_with('#'));
         assert!(named.len() > 6, "{named:?}");
         for name in named {

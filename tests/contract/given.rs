@@ -1,4 +1,4 @@
-//! What a test begins with: a service, a team, and a valid request for any operation.
+//! The starting point of a test: a service, a team, and a valid request for any operation.
 
 use serde_json::{Value, json};
 use test_support::caller::{Answer, Request};
@@ -20,7 +20,7 @@ pub fn given() -> Result<Given, Skip> {
     Ok(Given { service, team })
 }
 
-/// A server of the test's own with these settings, and a team.
+/// The test's own server with these settings, and a team.
 pub fn given_own(settings: &[(&str, &str)]) -> Result<Given, Skip> {
     let service = Service::own(BINARY, settings)?;
     let team = service.team()?;
@@ -54,7 +54,7 @@ impl Given {
         Request::new(method, target).bearer(&self.team.live)
     }
 
-    /// Creates a product with the team's live key, and gives it.
+    /// Creates a product with the team's live key, and returns it.
     pub async fn created(&self, product: &Value) -> Value {
         let answer = self.send(self.live("POST", PRODUCTS).json(product)).await;
         answer.expect_status(201).data()
@@ -106,7 +106,7 @@ pub fn path(product: &Value) -> String {
     format!("{PRODUCTS}/{id}")
 }
 
-/// When a product was last changed. Timestamps are in the order of their texts.
+/// When a product was last changed. Timestamps sort by their text.
 pub fn updated_at(product: &Value) -> &str {
     product["updatedAt"].as_str().expect("a product has this")
 }

@@ -1,11 +1,11 @@
-//! The service from outside, held against its published documents.
+//! The service from outside, checked against its published documents.
 //!
 //! Everything here goes through [`test_support::caller`], so that besides its own assertions every
-//! test proves that each answer it got is one that the document lists. The tests start a server each,
-//! or call a deployment: see [`test_support::deployment`].
+//! test proves that the document lists each answer it got. Each test starts a server, or they all
+//! call a deployment: see [`test_support::deployment`].
 //!
 //! [`coverage`] has a test for every operation and status that the documents list; the other modules
-//! are laid out like the interface.
+//! follow the structure of the interface.
 
 mod boundaries;
 mod compression;

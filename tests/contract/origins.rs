@@ -1,4 +1,4 @@
-//! Pages of other origins, by the requests that browsers send for them. `tests/interop/docs/` has such pages in one.
+//! Requests that browsers send for pages of other origins. `tests/interop/docs/` has such pages in a browser.
 
 use serde_json::json;
 use test_support::caller::Request;
@@ -27,7 +27,7 @@ async fn send(given: &Given, request: Request) -> Received {
     answer.expect("an answer comes")
 }
 
-/// What a browser asks before it lets a page of `origin` send `method` there.
+/// The preflight of a browser before it lets a page of `origin` send `method` there.
 fn preflight(origin: &str, method: &str, path: &str) -> Request {
     Request::new("OPTIONS", path)
         .header("origin", origin)
@@ -63,7 +63,7 @@ async fn a_page_of_a_listed_origin_may_call_the_operations_and_read_the_document
             "{name}: {readable}"
         );
     }
-    // Errors, too, or a page could not tell one from a network that is down.
+    // Errors, too, or a page could not tell one from a network failure.
     for (method, path, status) in [
         ("GET", PRODUCTS, 401),
         ("PUT", PRODUCTS, 405),
@@ -125,7 +125,7 @@ async fn other_origins_are_told_nothing() {
             405
         );
     }
-    // Two are none that anybody sends.
+    // Two origins count as none: no browser sends that.
     let two = preflight(PAGE, "POST", PRODUCTS).header("origin", PAGE);
     assert_eq!(about_origins(&send(&given, two).await), [""; 0]);
 }
@@ -187,7 +187,7 @@ async fn a_preflight_is_answered_on_published_paths_and_nowhere_else() {
         let page = send(&given, Request::new("GET", path).header("origin", PAGE)).await;
         assert_eq!(about_origins(&page), [""; 0], "{path}");
     }
-    // Without its question, OPTIONS is what it always was.
+    // Without the preflight's header, OPTIONS is answered as ever.
     let plain = Request::new("OPTIONS", PRODUCTS).header("origin", PAGE);
     assert_eq!(send(&given, plain).await.status, 405);
 }

@@ -1,4 +1,4 @@
-//! More requests at once than the server takes.
+//! More concurrent requests than the server accepts.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ use test_support::postgres::Locked;
 use crate::given::{Given, PRODUCTS, TOKEN, given_own, product};
 use crate::scenarios::lock_writes;
 
-/// A request that is worked on until its body comes: the server has asked for it.
+/// A request that is in progress until its body comes: the server has asked for it.
 fn hold(given: &Given, body: &str) -> TcpStream {
     let address = given
         .service
@@ -33,7 +33,7 @@ fn hold(given: &Given, body: &str) -> TcpStream {
     stream
 }
 
-/// Reads as many bytes as `expected` has, which they have to be.
+/// Reads as many bytes as `expected` has, and asserts that they are equal.
 fn expect(stream: &mut TcpStream, expected: &str) {
     let mut received = vec![0; expected.len()];
     stream.read_exact(&mut received).expect("it answers");
@@ -77,7 +77,7 @@ async fn a_request_beyond_those_that_are_worked_on_is_refused_and_later_taken() 
             .expect(401, "invalid_token");
         drop(locked);
     };
-    // Nothing is changed before the lock is gone: a try holds the only permit until it gives up, and the next takes it.
+    // Nothing changes until the lock is gone: a try holds the only permit until it gives up, and the next takes it.
     let create = given.live("POST", PRODUCTS).json(&product());
     tokio::join!(send_until(&given, create, 201), others);
     given.send(list).await.expect_status(200);
@@ -96,7 +96,7 @@ async fn a_request_whose_body_is_still_coming_stands_in_nobodys_way() {
     expect(&mut held, "HTTP/1.1 201 Created\r\n");
 }
 
-/// Keeps token requests waiting, and nobody else.
+/// Blocks token requests, and no others.
 fn lock_exchanges(address: &str) -> Box<dyn std::any::Any> {
     match address.starts_with("sqlite:") {
         true => lock_writes(address),
@@ -104,7 +104,7 @@ fn lock_exchanges(address: &str) -> Box<dyn std::any::Any> {
     }
 }
 
-/// A token request from an address of its own.
+/// A token request from a separate address.
 async fn token_from(given: &Given, number: u32) -> u16 {
     let body = json!({ "grant_type": "refresh_token",
         "refresh_token": format!("unknown{number}"), "client_id": "unknown" });
@@ -124,7 +124,7 @@ async fn token_requests_from_many_addresses_leave_known_keys_their_permits() {
     let locked = given!(given.service.own_database().map(lock_exchanges));
     let mut tokens: FuturesUnordered<_> =
         (0..32).map(|number| token_from(&given, number)).collect();
-    // Then all permits that they may have are taken.
+    // By then, all permits that they may have are taken.
     for _ in 0..16 {
         assert_eq!(tokens.next().await, Some(503));
     }

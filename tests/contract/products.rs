@@ -1,4 +1,4 @@
-//! `/api/v1/products`: what the table of answers does not show.
+//! `/api/v1/products`: behavior beyond the table of answers.
 
 mod archive;
 mod create;

@@ -1,12 +1,12 @@
 //! Random bodies are accepted exactly when the published schema accepts them, and a refusal names
 //! exactly the violations that an independent validator (the crate `jsonschema`) finds.
 //!
-//! Three things are outside of what a schema can say, and kept out of the random values or stated here:
-//! a number with more digits or a larger exponent than the service takes (`precision`) is not made;
-//! numbers are made of so few digits that the validator's doubles are exact; and of a token request that is
-//! valid, the service still says that the grant is not.
+//! Three things are beyond what a schema can express, and are kept out of the random values or handled here:
+//! a number with more digits or a larger exponent than the service accepts (`precision`) is not generated;
+//! numbers have so few digits that the validator's doubles are exact; and for a valid token request, the
+//! service still reports that the grant is not valid.
 //!
-//! `INVOICING_PROPERTY_CASES` says how many bodies for each operation; 200 unless set.
+//! `INVOICING_PROPERTY_CASES` sets how many bodies for each operation; 200 unless set.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub fn cases() -> u32 {
     })
 }
 
-/// Any text, often one with a character or a length that some rule is about.
+/// Any text, often with a character or a length that some rule is about.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[ -~]{0,12}",
@@ -41,12 +41,12 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Lengths about the limits of the documents.
+/// Lengths around the limits of the documents.
 const LENGTHS: [usize; 14] = [
     42, 43, 99, 100, 101, 127, 128, 129, 254, 255, 256, 511, 512, 513,
 ];
 
-/// Any JSON value of few levels.
+/// Any JSON value with few levels.
 fn anything() -> impl Strategy<Value = Value> {
     let number = prop_oneof![
         (-10..120_i64).prop_map(Value::from),
@@ -71,7 +71,7 @@ fn anything() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A value for a member: more often than not one that its schema admits.
+/// A value for a member: usually one that its schema admits.
 fn member(document: &Document, pointer: &str) -> BoxedStrategy<Value> {
     let schema = document.at(pointer).clone();
     if let Some(values) = schema["enum"].as_array() {
@@ -87,7 +87,7 @@ fn member(document: &Document, pointer: &str) -> BoxedStrategy<Value> {
     prop_oneof![4 => admitted, 1 => anything(), 1 => text().prop_map(Value::from)].boxed()
 }
 
-/// A body: members of the schema, each there or not, sometimes others, sometimes no object at all.
+/// A body: members of the schema, each present or not, sometimes others, sometimes not an object at all.
 fn body(document: &Document, pointer: &str) -> BoxedStrategy<Value> {
     let (pointer, schema) = document.resolve(pointer);
     let properties = schema["properties"]
@@ -121,7 +121,7 @@ fn body(document: &Document, pointer: &str) -> BoxedStrategy<Value> {
     prop_oneof![30 => object, 1 => anything()].boxed()
 }
 
-/// Tries random bodies of a schema at an operation. `verdict` says what is wrong with an answer.
+/// Tries random bodies of a schema at an operation. `verdict` returns what is wrong with an answer.
 async fn try_bodies(
     given: &Given,
     document: &Document,
@@ -160,7 +160,7 @@ async fn try_bodies(
     );
 }
 
-/// Whether a sku is taken is not the schema's business.
+/// Makes a sku unique: whether it is taken is not up to the schema.
 fn unique_sku(value: &mut Value) {
     if let Some(sku) = value.get_mut("sku").filter(|sku| sku.is_string()) {
         let text = sku.as_str().unwrap_or_default();
@@ -170,7 +170,7 @@ fn unique_sku(value: &mut Value) {
     }
 }
 
-/// A violation as the service tells it: where a pointer would be too long, of the object that has the member.
+/// A violation as the service reports it: if a pointer would be too long, that of the object with the member.
 fn as_told(violation: &Violation) -> Violation {
     let told = match violation.path.rsplit_once('/') {
         Some((object, _)) if violation.path.chars().count() > 256 => object,
@@ -189,7 +189,7 @@ fn same_violations(violations: &BTreeSet<Violation>, answer: &Answer) -> Result<
     Err(format!("expected {violations:?}, got {}", answer.text()))
 }
 
-/// The token endpoint refuses what the validator refuses; beyond that it looks at the grant.
+/// The token endpoint refuses what the validator refuses; after that it checks the grant.
 fn same_verdict(violations: &BTreeSet<Violation>, answer: &Answer) -> Result<(), String> {
     let code = answer.code();
     let refused = code == "invalid_request" || code == "unsupported_grant_type";

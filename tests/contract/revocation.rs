@@ -35,20 +35,20 @@ async fn send(given: &Given, request: Request) -> Received {
     answer.expect("it answers")
 }
 
-/// The answer to an error, in the words of RFC 6749, section 5.2.
+/// Asserts an error in the form of RFC 6749, section 5.2, and returns its code.
 fn error(answer: &Received, status: u16) -> String {
     assert_eq!(answer.status, status, "{:?}", answer.json());
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     answer.json()["error"].as_str().unwrap().to_owned()
 }
 
-/// Whether the session of a device is alive, as its refresh token tells.
+/// Whether the session of a device is alive, tested with its refresh token.
 async fn is_alive(given: &Given, device: &Device) -> bool {
     let grant = device.refresh_grant(&device.refresh_token);
     given.service.exchange(&grant).await.status() == 200
 }
 
-/// B21: each would be work for a stranger's sake.
+/// B21: each field would be work for a stranger.
 #[tokio::test]
 async fn a_form_of_many_fields_is_refused_and_not_read() {
     let given = given!(given_own(&[]));

@@ -1,4 +1,4 @@
-//! How each listed answer comes about. Every scenario starts from a valid request for its operation
+//! How each listed answer is produced. Every scenario starts from a valid request for its operation
 //! and spoils one thing.
 
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub async fn unknown_parameter(operation: &str) -> Result<Answer, Skip> {
     Ok(given.send(request.target(target)).await)
 }
 
-/// A body without what it needs.
+/// A body without its required members.
 pub async fn empty_object(operation: &str) -> Result<Answer, Skip> {
     let given = given()?;
     let request = given.request(operation).await?;
@@ -48,7 +48,7 @@ pub async fn read_only_key(operation: &str) -> Result<Answer, Skip> {
     Ok(given.send(request.bearer(&given.team.live_read_only)).await)
 }
 
-/// A team that the person is no member of.
+/// A team that the person is not a member of.
 pub async fn other_team(_: &str) -> Result<Answer, Skip> {
     let given = given()?;
     let device = given.device().await?;
@@ -58,7 +58,7 @@ pub async fn other_team(_: &str) -> Result<Answer, Skip> {
     Ok(given.send(request).await)
 }
 
-/// An id that nothing has, in place of the one in the path.
+/// An id that does not exist, in place of the one in the path.
 pub async fn nothing_there(operation: &str) -> Result<Answer, Skip> {
     let given = given()?;
     let request = given.request(operation).await?;
@@ -103,7 +103,7 @@ pub async fn archived_before(operation: &str) -> Result<Answer, Skip> {
     Ok(given.send(request).await)
 }
 
-/// One byte more than 64 KiB, all of it white space, so that only its size is wrong.
+/// One byte more than 64 KiB, all of it white space, so that nothing but its size is wrong.
 pub async fn large_body(operation: &str) -> Result<Answer, Skip> {
     let given = given()?;
     let request = given.request(operation).await?;
@@ -121,7 +121,7 @@ pub async fn form(operation: &str) -> Result<Answer, Skip> {
     Ok(given.send(request.header("content-type", media)).await)
 }
 
-/// One request more than a quota of very few.
+/// One request more than a very small quota allows.
 pub async fn too_many(operation: &str) -> Result<Answer, Skip> {
     let given = given_own(&[
         ("INVOICING_RATE_LIMIT_PER_SECOND", "1"),

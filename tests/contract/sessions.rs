@@ -11,7 +11,7 @@ use crate::given::{Given, TOKEN, given};
 /// A service with a signed-in device.
 pub async fn signed_in() -> Option<(Given, Device)> {
     let given = given().map_err(|skip| skip.print()).ok()?;
-    // Without its database, a deployment gives no codes.
+    // Without its database, a deployment provides no codes.
     given
         .service
         .command(&["team", "list"])
@@ -174,7 +174,7 @@ async fn a_spent_refresh_token_gets_the_same_pair_until_its_successor_is_used() 
     let successor = device.refresh_grant(&token(&first, "refresh_token"));
     let next = given.exchange(&successor).await.expect_status(200);
     given.exchange(&spent).await.expect(400, "invalid_grant");
-    // Somebody has a copy: the whole session has ended.
+    // There is a copy: the whole session has ended.
     assert!(
         !given
             .lists_links(&device, &token(&next, "access_token"))

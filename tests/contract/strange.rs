@@ -1,7 +1,7 @@
-//! Requests that make little sense: whatever comes, the answer is one that the document lists, and
+//! Requests that make little sense: whatever is sent, the answer is one that the document lists, and
 //! never an error of the service.
 //!
-//! `INVOICING_PROPERTY_CASES` says how many; 200 unless set.
+//! `INVOICING_PROPERTY_CASES` sets how many; 200 unless set.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -13,12 +13,12 @@ use test_support::given;
 use crate::given::given;
 use crate::properties::cases;
 
-/// What is done to a valid request.
+/// A change to a valid request.
 #[derive(Clone, Debug)]
 enum Spoil {
-    /// A segment of the path that is a variable, percent-encoded.
+    /// A variable segment of the path, percent-encoded.
     Segment(Vec<u8>),
-    /// The query as it stands.
+    /// The raw query.
     Query(String),
     /// One more header.
     Header(&'static str, Vec<u8>),
@@ -93,7 +93,8 @@ async fn whatever_is_asked_the_answer_is_listed_and_no_error_of_the_service() {
                 let request = spoils
                     .iter()
                     .fold(valid.clone(), |request, spoil| spoiled(&request, spoil));
-                // A segment that is no UTF-8 never reaches an operation: it has the framework's answer.
+                // A segment that is not UTF-8 never reaches an operation: it gets the framework's
+                // answer.
                 let caller = &given.service.caller;
                 let decodable = spoils.iter().all(|spoil| match spoil {
                     Spoil::Segment(bytes) => {

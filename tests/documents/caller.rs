@@ -1,11 +1,12 @@
-//! The caller, shown to fail a test that gets an unlisted answer, and to say why.
+//! Shows that the caller fails a test that gets an unlisted answer, and names the reason.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
 use test_support::caller::{Caller, Request};
 
-/// A server that answers its first request with this text, whatever it is. Its address comes back.
+/// A server that answers its first request with this text, whatever the request is. Returns its
+/// address.
 fn answers(text: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
@@ -18,7 +19,7 @@ fn answers(text: String) -> String {
     format!("http://{address}")
 }
 
-/// Sends a request to a server that answers `text`; what the test would fail with, if it fails.
+/// Sends a request to a server that answers `text`. Returns the test's failure, if it fails.
 async fn failure(text: String) -> Option<String> {
     let caller = Caller::new(answers(text));
     let request = Request::new("GET", "/api/v1/products?limit=1").bearer("inv_live_secret");

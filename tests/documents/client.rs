@@ -1,15 +1,15 @@
-//! What the client crate says of itself that its dependencies decide.
+//! Claims of the client crate that depend on its dependencies.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// What cargo knows of the workspace, with all features.
+/// Cargo's metadata of the workspace, with all features.
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--locked", "--offline"])
-        // Only what is built here has been downloaded.
+        // Only the dependencies that are built here have been downloaded.
         .args(["--all-features", "--filter-platform", "host-tuple"])
         .output()
         .expect("cargo runs");
@@ -21,7 +21,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The packages that a package is built from, tests aside.
+/// The packages that a package is built from, except for tests.
 fn built_from<'a>(metadata: &'a Value, root: &'a str) -> BTreeSet<&'a str> {
     let (mut found, mut open) = (BTreeSet::new(), vec![root]);
     while let Some(id) = open.pop() {

@@ -7,8 +7,8 @@
 //! - or `not built: which part`, alone or beside tests of the part that is;
 //! - or `nothing to prove: why`.
 //!
-//! What is not built yet is also said on the page, in one line at the head of its section, so that the page is true:
-//! `> Not built yet: X24, X25.`, or `> Not built yet: all of this section.`
+//! Parts that are not built yet are also named on the page, in one line at the head of their section, so that the page
+//! is true: `> Not built yet: X24, X25.`, or `> Not built yet: all of this section.`
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ struct Entry {
     id: String,
     /// `path/of/the/file.rs::name_of_the_test`
     tests: Vec<String>,
-    /// What there is no test for, because it does not exist.
+    /// Whether a part has no test because it does not exist.
     not_built: bool,
     /// Whether there is nothing to test.
     excused: bool,
@@ -67,7 +67,7 @@ fn id_of(line: &str) -> Option<&str> {
     is_id(id).then_some(id)
 }
 
-/// Letters, then a number.
+/// Whether a text is letters followed by a number.
 pub fn is_id(text: &str) -> bool {
     let number = text.trim_start_matches(|it: char| it.is_ascii_uppercase());
     number.len() < text.len() && !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit())
@@ -83,7 +83,7 @@ pub fn decided() -> BTreeSet<String> {
     ids(&read(PAGE)).into_iter().map(str::to_owned).collect()
 }
 
-/// The decisions that a page says are not built.
+/// The decisions that a page marks as not built.
 fn not_built(page: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let mut all_of_section = false;
@@ -158,13 +158,13 @@ pub fn exists(test: &str) -> bool {
     let Ok(text) = std::fs::read_to_string(repository().join(file)) else {
         return false;
     };
-    // Those that a browser carries out, which are named by sentences.
+    // Browser tests, which are named with sentences.
     if file.ends_with(".test.mjs") {
         return text.contains(&format!("\ntest(\"{name}\","));
     }
     let lines: Vec<_> = text.lines().collect();
     let function = format!("fn {name}(");
-    // The list of `tests/contract/coverage.rs` makes tests: `200 every_200_is_produced`.
+    // The list in `tests/contract/coverage.rs` generates tests: `200 every_200_is_produced`.
     let made = format!(" {name}");
     lines.iter().enumerate().any(|(index, line)| {
         let above = &lines[index.saturating_sub(4)..index];

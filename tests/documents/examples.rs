@@ -1,4 +1,4 @@
-//! Every example in the documents is what it is an example of.
+//! Every example in the documents is valid where it stands.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ fn examples(document: &Document, pointer: &str) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// What is wrong with the examples at a place; that there is none is wrong too.
+/// What is wrong with the examples at a place; having none is wrong too.
 fn complaints(document: &Document, pointer: &str) -> Vec<String> {
     let examples = examples(document, pointer);
     if examples.is_empty() {
@@ -61,7 +61,7 @@ fn places(document: &Document) -> Vec<String> {
     places
 }
 
-/// The media type that a schema stands in.
+/// The media type that contains a schema.
 fn media(schema: &str) -> String {
     schema.trim_end_matches("/schema").to_owned()
 }

@@ -1,5 +1,5 @@
 //! Generated code follows the documents: the committed client is not stale, a limit that changes in a
-//! document changes in both sides and nowhere else, and no operation can be left out.
+//! document changes on both sides and nowhere else, and no operation can be left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use openapi_dropshot::Document;
 use syn::{Item, TraitItem};
 use test_support::document::{self, repository};
 
-/// What every generated client carries; the client crate authenticates and retries with it.
+/// The import of every generated client; the client crate authenticates and retries with it.
 const TRANSPORT: &str = "crate::transport::Transport";
 
 /// The feature of the client crate that has the mocks.
@@ -39,7 +39,7 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What is wrong with committed files, compared with what the generator makes.
+/// Lists the differences between committed files and the generator's output.
 fn stale(committed: &BTreeMap<String, String>, made: &BTreeMap<String, String>) -> Vec<String> {
     let names: BTreeSet<_> = committed.keys().chain(made.keys()).cloned().collect();
     names
@@ -48,7 +48,7 @@ fn stale(committed: &BTreeMap<String, String>, made: &BTreeMap<String, String>) 
         .collect()
 }
 
-/// What the generator makes for the client, of the published documents.
+/// The generator's output for the client, from the published documents.
 fn client() -> BTreeMap<String, String> {
     let documents = ["catalog", "mobile"].map(|name| parsed(name, &text(name)));
     openapi_dropshot::client(&documents, Some(TRANSPORT), Some(MOCK))
@@ -81,8 +81,8 @@ fn a_stale_a_missing_and_a_leftover_file_are_noticed() {
     );
 }
 
-/// Limits of the catalog: what stands in the document, and what to write instead. The texts around
-/// the numbers make each unique in the document.
+/// Limits of the catalog: the text in the document, and its replacement. The texts around the numbers
+/// make each unique in the document.
 const LIMITS: [(&str, &str, &str); 3] = [
     (
         "    ProductName:\n      type: string\n      minLength: 1\n      maxLength: 255",
@@ -121,7 +121,7 @@ fn a_limit_changed_in_the_document_changes_server_and_client_alone() {
     }
 }
 
-/// Asserts that two texts differ, and only in lines that say `new` in place of `old`, at least one of
+/// Asserts that two texts differ, and only in lines that have `new` in place of `old`, at least one of
 /// which is code.
 #[track_caller]
 fn only_limits_differ(before: &str, after: &str, old: &str, new: &str) {
@@ -156,8 +156,8 @@ fn an_operation_that_is_not_implemented_does_not_compile() {
     }
 }
 
-/// The methods of the API trait that have no body of their own: the compiler refuses an implementation
-/// without one of them.
+/// The methods of the API trait without a default body: the compiler refuses an implementation that
+/// lacks one of them.
 fn required_methods(module: &str) -> Vec<String> {
     let file = syn::parse_file(module).expect("the generator writes Rust");
     let traits = file.items.into_iter().filter_map(|item| match item {

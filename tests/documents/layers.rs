@@ -1,6 +1,7 @@
-//! The picture of docs/architecture.md, drawn by the imports themselves: which file of `src` names which other.
+//! Checks the picture in docs/architecture.md against the imports: which file of `src` names which other.
 //!
-//! What macros of our own expand to is not seen, nor what a test module imports: it may look from outside at what it tests.
+//! The expansion of our own macros is not seen, nor are the imports of test modules: these may look from outside at
+//! what they test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree};
 
-/// Who decides, from above to below: nobody imports from above or from beside.
+/// The layers, from top to bottom: no layer imports from above or from beside.
 const LAYERS: &[&[&str]] = &[
     &["cli"],
     &["http"],
@@ -60,7 +61,7 @@ fn collect(folder: &Path, at: &mut Module, files: &mut BTreeMap<Module, String>)
     }
 }
 
-/// Which file a path of a module leads to, if it is one of ours.
+/// The file that a path in a module leads to, if it is one of ours.
 fn found(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
     let (first, mut rest) = path.split_first()?;
     let mut at = match first.as_str() {
@@ -87,7 +88,7 @@ fn found(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option
     modules.contains(&at).then_some(at)
 }
 
-/// The paths that a file names, but for those of its tests.
+/// The paths that a file names, except those of its tests.
 #[derive(Default)]
 struct Paths(Vec<Vec<String>>);
 
@@ -187,7 +188,7 @@ fn no_files_and_no_folders_import_each_other_in_a_circle() {
     assert_eq!(circles(&files), Vec::<Vec<&Module>>::new());
 }
 
-/// The nodes that can be reached from each other, in groups.
+/// Groups of nodes that can be reached from each other.
 fn circles<T: Ord>(graph: &BTreeMap<T, BTreeSet<T>>) -> Vec<Vec<&T>> {
     let reached = |from: &T| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from]);

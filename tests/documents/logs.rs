@@ -1,8 +1,8 @@
-//! docs/logs.md is true: it has every field and every message of the sources, and no others.
+//! Checks that docs/logs.md has every field and every message of the sources, and no others.
 //!
-//! The sources are read as tokens, since most of what is logged stands inside of macros. A field is a text in front of `=>`
-//! in a macro of slog, or what an `emit_...` or `member` is called with; a message is the first text of such a macro.
-//! What a message is made of (`{}`) is `...` on the page.
+//! The sources are read as tokens, since most logging is inside macros. A field is a text before `=>` in a macro of
+//! slog, or the argument of an `emit_...` or `member`; a message is the first text of such a macro. A placeholder in a
+//! message (`{}`) is `...` on the page.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -102,7 +102,7 @@ fn first_argument(at: Cursor<'_>) -> Option<String> {
     text_at(inside)
 }
 
-/// What is inside of a macro whose name stands before.
+/// The contents of a macro, just after its name.
 fn macro_body(at: Cursor<'_>) -> Option<Cursor<'_>> {
     let (bang, behind) = at.punct()?;
     (bang.as_char() == '!').then_some(())?;
@@ -118,7 +118,7 @@ fn text_at(at: Cursor<'_>) -> Option<String> {
     }
 }
 
-/// The texts in front of `=>`.
+/// The texts before `=>`.
 fn keys(mut at: Cursor<'_>) -> Vec<String> {
     let mut keys = Vec::new();
     while let Some((_, next)) = at.token_tree() {
@@ -143,7 +143,7 @@ fn message(mut at: Cursor<'_>) -> Option<String> {
     None
 }
 
-/// As the page shows it: what is made anew each time as `...`.
+/// As on the page: with `...` for each placeholder.
 fn shown(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;
@@ -159,7 +159,7 @@ fn is_plain(text: &str) -> bool {
     !text.contains("...")
 }
 
-/// The first cells of the table below this heading.
+/// The first cells of the table under this heading.
 fn table(heading: &str) -> BTreeSet<String> {
     let page = std::fs::read_to_string(repository().join("docs/logs.md")).unwrap();
     let (_, section) = page
@@ -177,7 +177,7 @@ fn the_page_of_the_log_has_the_fields_of_the_sources_and_no_others() {
     assert_eq!(table("Fields"), logged.fields);
 }
 
-/// The page may shorten a message by `...` at its end.
+/// The page may shorten a message with `...` at its end.
 #[test]
 fn the_page_of_the_log_has_the_messages_of_the_sources_and_no_others() {
     let logged = Logged::of(&["src", "codegen/runtime/src"]);

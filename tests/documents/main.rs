@@ -1,7 +1,7 @@
-//! What can be checked of the documents without a server: that the response validator of the other tests can
-//! say no, that the server's own description of itself is the published one, that what was released
-//! stays compatible, that generated code follows the documents, that every decision has a test,
-//! and that what the pages of the repository name is there.
+//! Checks of the documents that need no server: that the response validator of the other tests can refuse,
+//! that the server's description of itself is the published one, that releases stay compatible, that
+//! generated code follows the documents, that every decision has a test, and that everything the pages of
+//! the repository name exists.
 
 mod caller;
 mod client;

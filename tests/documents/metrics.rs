@@ -1,5 +1,5 @@
-//! What packaging/ asks Prometheus for is there: docs/metrics.md, which `tests/cli/metrics.rs` holds against a server, has
-//! every series that an alert or a panel names. (`tests/interop/metrics` asks a real Prometheus.)
+//! Everything that packaging/ asks Prometheus for exists: docs/metrics.md, which `tests/cli/metrics.rs` checks against
+//! a server, has every series that an alert or a panel names. (`tests/interop/metrics` asks a real Prometheus.)
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ fn series(text: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| word.starts_with("invoicing_") || word.starts_with("process_"))
 }
 
-/// The series of docs/metrics.md, those of histograms by each of their names.
+/// The series of docs/metrics.md, with each name of a histogram's series.
 fn documented() -> BTreeSet<String> {
     let page = read("docs/metrics.md");
     let mut names = BTreeSet::new();
@@ -34,7 +34,7 @@ fn documented() -> BTreeSet<String> {
     names
 }
 
-/// Every value of that name, however deep.
+/// Every value under this name, at any depth.
 fn strings<'a>(json: &'a Value, name: &str, found: &mut Vec<&'a str>) {
     match json {
         Value::Object(members) => {

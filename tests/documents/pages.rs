@@ -1,4 +1,5 @@
-//! What the pages and the comments of the repository name is there: files, headings, decisions and tests.
+//! Everything that the pages and the comments of the repository name exists: files, headings, decisions
+//! and tests.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,10 +8,10 @@ use test_support::document::repository;
 
 use crate::decisions;
 
-/// The pages that are read by people, beside those of `docs/`.
+/// The pages for people, besides those in `docs/`.
 const PAGES: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
 
-/// Where Rust is, and what is generated from the outside world is not.
+/// Where the Rust code is, except for code generated from documents of others.
 const RUST: [&str; 6] = ["src", "tests", "codegen", "generated", "bench", "build.rs"];
 
 fn read(path: &str) -> String {
@@ -18,7 +19,7 @@ fn read(path: &str) -> String {
         .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The files below a folder, or the file itself, whose names end so; as paths in the repository.
+/// The files in a folder, or the file itself, whose names have this ending; as paths in the repository.
 fn files(at: &str, end: &str) -> Vec<String> {
     let path = repository().join(at);
     if path.is_file() {
@@ -49,7 +50,7 @@ fn pages() -> Vec<String> {
     pages
 }
 
-/// The headings of a page, as links name them.
+/// The anchors of a page's headings, as links name them.
 pub fn anchors(page: &str) -> BTreeSet<String> {
     let mut in_code = false;
     let headings = page.lines().filter(|line| {
@@ -67,7 +68,7 @@ pub fn anchors(page: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// What the links of a page lead to.
+/// The targets of a page's links.
 fn links(page: &str) -> Vec<&str> {
     let inline = page
         .split("](")
@@ -125,7 +126,7 @@ fn files_and_tests_that_the_pages_name_are_there() {
     assert!(absent.is_empty(), "{absent:#?}");
 }
 
-/// A comment says `docs/decisions.md, S5` or `docs/decisions.md, "Errors"`.
+/// A comment cites `docs/decisions.md, S5` or `docs/decisions.md, "Errors"`.
 #[test]
 fn decisions_that_comments_name_are_there() {
     let (decided, headings) = (decisions::decided(), anchors(&read("docs/decisions.md")));

@@ -1,5 +1,5 @@
-//! The documents as they are, against the documents as released. `codegen/compatibility/` is the
-//! check; `cargo compatibility` prints what it says, and CONTRIBUTING.md tells what to do about it.
+//! The current documents against the released ones. `codegen/compatibility/` does the check;
+//! `cargo compatibility` prints its findings, and CONTRIBUTING.md explains what to do about them.
 
 use openapi_dropshot_compatibility::{Api, apis, changelog, compare, report};
 use test_support::document::repository;

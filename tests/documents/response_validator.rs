@@ -1,7 +1,7 @@
-//! The response validator, shown to say no.
+//! Shows that the response validator refuses.
 //!
-//! Each test takes an answer that the catalog's document lists, breaks one thing about it, and reads
-//! the validator's words.
+//! Each test takes an answer that the catalog's document lists, breaks one thing about it, and
+//! checks the validator's complaint.
 
 use serde_json::{Value, json};
 use test_support::document;
@@ -11,7 +11,7 @@ use test_support::response_validator::{Received, problems};
 const ID: &str = "01a1faef-295b-7c3e-9f21-6d0b8a4c5e17";
 const REQUEST: &str = "3f0f3d7e-52a7-4a53-9d3c-0c6a1f4be0a2";
 
-/// A request's method and path, and a listed answer to it.
+/// A request's method and path, with a listed answer to it.
 struct Case {
     method: &'static str,
     path: String,
@@ -49,7 +49,7 @@ impl Case {
     }
 }
 
-/// An answer with the headers that every answer of the catalog has.
+/// An answer with the headers common to every answer of the catalog.
 fn answer(method: &'static str, path: &str, status: u16, body: Option<Value>) -> Case {
     let mut headers = vec![("x-request-id".to_owned(), REQUEST.to_owned())];
     if body.is_some() {
@@ -115,7 +115,7 @@ fn listed_answers_pass() {
     }
 }
 
-/// Asserts that the validator has exactly one complaint about each case, and that it says so.
+/// Asserts that the validator has exactly one complaint about each case, with this text.
 #[track_caller]
 fn complains(cases: Vec<(Case, &str)>) {
     for (case, expected) in cases {

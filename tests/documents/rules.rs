@@ -1,4 +1,4 @@
-//! What docs/decisions.md, "The documents", says, and the limits of fields.
+//! The rules in docs/decisions.md, "The documents", and the limits of fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,8 @@ fn schemas(document: &Document) -> BTreeMap<&str, &Value> {
         .collect()
 }
 
-/// The names of the schemas that requests reach, through parameters and bodies, or that answers reach.
+/// The names of the schemas that are reachable from requests, through parameters and bodies, or from
+/// answers.
 fn reached(document: &Document, requests: bool) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for operation in &document.operations {

@@ -1,4 +1,4 @@
-//! Connections are cut, blocked, or not to be had.
+//! Connections are cut, blocked, or unavailable.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio_postgres::{Client, NoTls};
 use crate::fleet::Fleet;
 use crate::trial::{Rounds, endure};
 
-/// How long a fault lasts: longer than a replica tries on behalf of a request, so that some are answered 503.
+/// How long a fault lasts: longer than a replica keeps trying for a request, so that some are answered 503.
 const LASTS: Duration = Duration::from_secs(6);
 
 /// How often connections are cut.
@@ -20,7 +20,7 @@ const CUTS: usize = 40;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_cut_in_the_middle_of_transactions() {
-    // Those of the replicas that have a statement under way, or a transaction open.
+    // Those of the replicas that are running a statement, or have a transaction open.
     let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
         WHERE application_name = 'invoicing' AND state <> 'idle'";
     let mut rounds = Rounds::begin().await;
@@ -44,7 +44,7 @@ async fn a_session_that_holds_the_tables_exhausts_the_pools() {
         let url = cluster.database();
         let small = format!("{url}?pool_size=2");
         let mut fleet = Fleet::start_with(small, &[("INVOICING_RATE_LIMIT", "off")]).await;
-        // Whom the test asks: it has no pool.
+        // The test itself asks without a pool.
         fleet.url = url;
         let history = endure("tables locked", &mut fleet, seed, async |fleet, _| {
             let _holder = lock_tables(&fleet.url).await;
@@ -70,8 +70,8 @@ async fn a_server_that_admits_no_connection() {
     }
 }
 
-/// Locks the tables until the end of the connection that comes back. The server gives one after the other, so a change that has
-/// one of them may wait for another meanwhile: whoever locks gives up before that counts as a deadlock, and begins anew.
+/// Locks the tables until the returned connection ends. The server grants the locks one after another, so a change that
+/// has one of them may meanwhile wait for another: this gives up before that counts as a deadlock, and starts again.
 async fn lock_tables(url: &str) -> Client {
     let holder = connect(url).await.unwrap();
     let lock = "BEGIN; SET LOCAL lock_timeout = '100ms'; \
@@ -114,7 +114,7 @@ async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
     Ok(client)
 }
 
-/// Otherwise the fault was none. A client that is refused learns that it may try again, and nothing of why.
+/// Without a 503, the fault had no effect. A refused client learns that it may try again, but not why.
 fn assert_unavailable(history: &History) {
     let operations = history.operations();
     let answers = operations.iter().filter_map(|one| one.answer.as_ref());

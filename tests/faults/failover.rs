@@ -1,6 +1,6 @@
 //! The primary is lost, or hangs, and its synchronous standby takes over.
 //!
-//! The URL names both servers, and nobody tells the replicas which one it is now.
+//! The URL names both servers, and the replicas are not told which one is the primary now.
 
 use test_support::postgres::Cluster;
 use tokio::task::block_in_place;
@@ -24,7 +24,7 @@ async fn a_primary_lost_under_load_is_replaced_by_its_synchronous_standby() {
     }
 }
 
-/// It still takes connections, and answers nothing on them.
+/// It still accepts connections, but answers nothing on them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_primary_that_hangs_under_load_is_replaced_by_its_synchronous_standby() {
     let mut rounds = Rounds::begin().await;
@@ -52,7 +52,7 @@ async fn fleet(primary: &Cluster, standby: &Cluster) -> Fleet {
     let database = primary.database();
     let url = database.replace(&host, &hosts) + "?target_session_attrs=read-write";
     let mut fleet = Fleet::start_with(url, &[("INVOICING_RATE_LIMIT", "off")]).await;
-    // Whom the test asks in the end: psql could wait for a server that hangs.
+    // The server that the test asks in the end: psql could wait for one that hangs.
     fleet.url = database.replace(&host, &format!("127.0.0.1:{}", standby.port()));
     fleet
 }

@@ -15,13 +15,13 @@ pub const REPLICAS: usize = 3;
 /// How many apps refresh their tokens.
 const APPS: usize = 2;
 
-/// Replicas, and what clients need to call them. When the test fails, a folder with their logs and the
-/// database stays.
+/// Replicas, and everything that clients need to call them. If the test fails, a folder with their
+/// logs and the database is kept.
 pub struct Fleet {
     pub replicas: Vec<Replica>,
     pub team: Team,
     pub devices: Vec<Device>,
-    /// The database, whichever server has it.
+    /// The database, whichever server holds it.
     pub url: String,
     folder: Option<TempDir>,
 }
@@ -66,7 +66,7 @@ impl Fleet {
         urls.map(Caller::new).collect()
     }
 
-    /// What psql prints of a query on the database.
+    /// The output of psql for a query on the database.
     pub fn ask(&self, query: &str) -> String {
         ask(&self.url, query)
     }

@@ -10,7 +10,7 @@ use tokio::task::block_in_place;
 use crate::fleet::Fleet;
 use crate::trial::{RECOVERY_TIMEOUT, Rounds, busy, endure};
 
-/// Limits that are on, and that nobody reaches.
+/// Limits that are on, and too high to reach.
 const LIMITS: [(&str, &str); 4] = [
     ("INVOICING_RATE_LIMIT_PER_SECOND", "1000000"),
     ("INVOICING_RATE_LIMIT_BURST", "1000000"),
@@ -18,7 +18,7 @@ const LIMITS: [(&str, &str); 4] = [
     ("INVOICING_TOKEN_RATE_LIMIT_BURST", "1000000"),
 ];
 
-/// What no answer may take, even on a busy machine, when 50 ms are all that a request waits for Redis.
+/// No answer may take this long, even on a busy machine: a request waits at most 50 ms for Redis.
 const PROMPT: Duration = Duration::from_secs(4);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,4 @@
-//! What every fault goes through: load before, during and after it, and the check of it all.
+//! The procedure for every fault: load before, during and after it, and a check of everything.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use tokio::time::sleep;
 
 use crate::fleet::{Fleet, REPLICAS};
 
-/// How long after the repair every replica is at work again. A request that hangs is given up after 5 seconds, and a
-/// busy machine takes its part.
+/// How soon after the repair every replica is working again. A request that hangs is given up after 5 seconds, and a
+/// busy machine adds to that.
 pub const RECOVERY: Duration = Duration::from_secs(15);
 
 /// How many changes each replica acknowledges before the fault, and after it.
 const BUSY: usize = 10;
 
-/// Longer than anything takes that is waited for without being measured.
+/// Longer than anything takes whose duration is not checked.
 pub const RECOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Who has one may run: two tests at a time, which are waiting most of it.
+/// Permits for running tests: two at a time, which mostly wait.
 static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// The rounds of one fault.
@@ -32,10 +32,10 @@ pub struct Rounds {
 impl Rounds {
     /// Waits for the turn of this test.
     pub async fn begin() -> Self {
-        // Nobody closes it.
+        // The semaphore is never closed.
         let turn = TURNS.acquire().await.unwrap();
         let seed = number("INVOICING_FAULT_SEED").unwrap_or_else(|| fastrand::u64(..));
-        // A test that fails shows it.
+        // Shown if the test fails.
         println!("INVOICING_FAULT_SEED={seed}");
         Self {
             seeds: fastrand::Rng::with_seed(seed),
@@ -44,7 +44,7 @@ impl Rounds {
         }
     }
 
-    /// The seed of the next round, if there is one more.
+    /// The seed of the next round, if there is one.
     pub fn next(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
         Some(self.seeds.u64(..))
@@ -59,8 +59,7 @@ fn number(variable: &str) -> Option<u64> {
     )
 }
 
-/// Puts the fleet under load, lets `fault` happen and be repaired, and checks everything. The history comes
-/// back.
+/// Puts the fleet under load, lets `fault` happen and be repaired, and checks everything. Returns the history.
 pub async fn endure(
     name: &str,
     fleet: &mut Fleet,
@@ -71,7 +70,7 @@ pub async fn endure(
     let running = clients.start(&fleet.callers());
     let history = Arc::clone(&running.history);
     busy(&history, Duration::ZERO, RECOVERY_TIMEOUT).await;
-    // Another moment in every round.
+    // At a different moment in every round.
     sleep(Duration::from_millis(seed % 500)).await;
 
     let began = history.now();
@@ -98,8 +97,8 @@ pub async fn busy(history: &History, since: Duration, patience: Duration) {
     are_busy(0..REPLICAS, history, since, patience).await;
 }
 
-/// Waits until every replica but `victim` has acknowledged some changes from now on: the loss of one holds
-/// nobody else up.
+/// Waits until every replica except `victim` has acknowledged some changes from now on: losing one does not hold up
+/// the others.
 pub async fn others_work_on(history: &History, victim: usize) {
     let others = (0..REPLICAS).filter(|replica| *replica != victim);
     are_busy(others, history, history.now(), RECOVERY).await;

@@ -1,4 +1,4 @@
-//! Methods and paths that are not written as published do not reach an operation.
+//! Methods and paths that differ from the published spelling do not reach an operation.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use test_support::service::{Service, Team};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");
 
-/// What else the server answers, to anybody.
+/// The other routes of the server, which need no credential.
 const UNPUBLISHED: [&str; 6] = [
     "/",
     "/docs",
@@ -54,7 +54,7 @@ fn instance(path: &str) -> String {
     path.replace("{id}", id).replace("{targetType}", "file")
 }
 
-/// A path in other writings, which URLs that are read generously would all lead to it.
+/// Other spellings of a path, all of which a lenient reading of URLs would resolve to it.
 fn aliases(template: &str, path: &str) -> Vec<String> {
     let mut aliases = vec![format!("/{path}"), format!("{path}/"), format!("{path}//")];
     let parts: Vec<_> = path.split('/').collect();
@@ -75,7 +75,7 @@ fn aliases(template: &str, path: &str) -> Vec<String> {
     aliases
 }
 
-/// Asserts that it is the answer to a path that no route has, which may name a published one.
+/// Asserts that it is the answer to a path without a route, which may name a published one.
 fn assert_not_found(received: &Received, case: &str) {
     let mut body = received.json();
     let message = body["message"].as_str().expect("a message");

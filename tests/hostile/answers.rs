@@ -1,4 +1,4 @@
-//! Answers that nobody takes: they must not pile up in memory, nor keep others from theirs.
+//! Answers that are never read: they must not pile up in memory, nor keep others from getting theirs.
 
 use std::time::{Duration, Instant};
 
@@ -16,13 +16,13 @@ use crate::people;
 use crate::process::Process;
 use crate::scale::sized;
 
-/// What may pile up in all, with all that it takes to make it, in MiB.
+/// What may pile up in total, with everything needed to make it, in MiB.
 const MAX_GROWTH_MIB: f64 = 96.0;
 
-/// What may pile up where all answers share their bytes, in MiB.
+/// What may pile up if all answers share their bytes, in MiB.
 const MOST_SHARED: f64 = 32.0;
 
-/// How long the attack goes on. What it leaves behind was there within two seconds.
+/// How long the attack lasts. What it leaves behind had appeared within two seconds.
 const GOES_ON: Duration = Duration::from_secs(5);
 
 /// Longer than any attack takes to have an effect.
@@ -31,7 +31,7 @@ const EFFECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a server with such peers may take to stop, in seconds.
 const STOPS_WITHIN: u64 = 15;
 
-/// A server, what an attacker asks it for, and others.
+/// A server, the request of an attacker, and other callers.
 struct Given {
     service: Service,
     target: Target,
@@ -49,19 +49,19 @@ impl Given {
         })
     }
 
-    /// The attacker has filled a page as far as it goes, and asks for that.
+    /// The attacker has filled a page to its limit, and requests it.
     async fn page() -> Result<Self, Skip> {
         let (service, team) = full_page::start(&[]).await?;
         Self::new(service, attack::Request::page(&team.live_read_only)).await
     }
 
-    /// The largest file of all, for which nobody needs a credential.
+    /// The largest file of all, which needs no credential.
     async fn docs() -> Result<Self, Skip> {
         let service = Service::own(BINARY, &[])?;
         Self::new(service, attack::Request::docs()).await
     }
 
-    /// Somebody has done much, and asks for all of it.
+    /// A user has done much, and requests an export of all of it.
     async fn export() -> Result<Self, Skip> {
         let service = Service::own(BINARY, &[("INVOICING_ORIGIN", people::ORIGIN)])?;
         let (user, cookie) = people::signed_in(&service).await?;
@@ -155,7 +155,7 @@ async fn files_of_docs_that_nobody_takes_are_held_once_for_all() {
         .await;
 }
 
-/// R2: who is known is told where it stands, also where it is refused for what it has not taken.
+/// R2: a known caller is told its rate limits, even if it is refused because of answers that it has not read.
 #[tokio::test]
 async fn who_leaves_too_much_unread_is_refused_and_told_where_it_stands() {
     let _turn = attack::turn().await;
@@ -177,7 +177,7 @@ async fn who_leaves_too_much_unread_is_refused_and_told_where_it_stands() {
     assert_eq!(refused.header("retry-after"), Some("1"));
 }
 
-/// Forty attackers without a credential leave more than all addresses may have, of the least that may be set.
+/// Forty attackers without a credential leave more unread than all addresses may have, at the smallest allowed setting.
 #[tokio::test]
 async fn answers_that_strangers_leave_do_not_keep_an_app_from_its_tokens() {
     let _turn = attack::turn().await;

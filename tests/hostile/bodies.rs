@@ -1,4 +1,4 @@
-//! Bodies that come slowly, or in pieces: who is only sending stands in nobody's way.
+//! Bodies that arrive slowly, or in pieces: a slow sender must not hold up others.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::others::Others;
 use crate::process::Process;
 use crate::scale::sized;
 
-/// What one address sends at once.
+/// How many requests one address sends at once.
 const EACH: u32 = 60;
 
-/// How long the server may take to read what is sent: less than it allows a body.
+/// The time the server gets to read what is sent: less than it allows a body.
 const SENDING: Duration = Duration::from_secs(8);
 
-/// Others work while so many addresses have begun bodies. As many may be worked on for each address as at the
-/// defaults, with the 120 addresses of the full size.
+/// Others work while many addresses have started bodies. The limit of concurrent requests, per address, is that of the
+/// defaults with the 120 addresses of the full size.
 async fn begun_by_many_addresses(protocol: Protocol) {
     let _turn = attack::turn().await;
     let addresses = sized(30, 120);
@@ -90,7 +90,7 @@ async fn one_token_request_that_is_begun_leaves_the_only_slot_to_others() {
     drop(held);
 }
 
-/// What many bodies in pieces of one byte take, beyond what the same bodies take when they are sent plainly.
+/// The memory for many bodies in pieces of one byte, compared with the same bodies sent plainly.
 async fn pieces_cost_little(protocol: Protocol) {
     const SIZE: usize = 60_000;
     let _turn = attack::turn().await;
@@ -104,7 +104,7 @@ async fn pieces_cost_little(protocol: Protocol) {
     for (cut, growth) in &mut growth {
         let memory = process.watch();
         let held = bodies::unended(&target, &create, protocol, (SIZE, *cut), count);
-        // hyper may end a connection of HTTP/2 with such frames before all of them are written.
+        // hyper may end an HTTP/2 connection with such frames before all of them are written.
         if (protocol, *cut) != (Protocol::Http2, Cut::Bytes) {
             assert_eq!(held.len(), count as usize, "bodies that were begun");
         }
@@ -112,7 +112,7 @@ async fn pieces_cost_little(protocol: Protocol) {
         *growth = memory.growth();
         drop(held);
     }
-    // 64 MiB for 400 of them, and what the allocator keeps at hand.
+    // 64 MiB for 400 of them, and what the allocator retains.
     let most = 64.0 * f64::from(count) / 400.0 + 8.0;
     let more = growth[1].1 - growth[0].1;
     assert!(
@@ -126,14 +126,14 @@ async fn a_body_in_chunks_of_one_byte_takes_no_more_than_its_size() {
     pieces_cost_little(Protocol::Http1).await;
 }
 
-/// hyper's HTTP/2 ends a connection with so many frames that are all but empty.
+/// hyper's HTTP/2 ends a connection with so many frames that are almost empty.
 #[tokio::test]
 async fn a_body_in_frames_of_one_byte_takes_no_more_than_its_size() {
     pieces_cost_little(Protocol::Http2).await;
 }
 
-/// What all addresses may have of the default `transfer_memory` is 32 MiB. What hyper has read of the others comes to it for a
-/// while; without that bound it would be 200.
+/// All addresses together may use 32 MiB of the default `transfer_memory`. What hyper has read for the others is added
+/// for a while; without that bound it would be 200.
 const MAX_GROWTH_MIB: f64 = 96.0;
 
 /// Each address stays within a 64th of `transfer_memory`.
@@ -154,7 +154,7 @@ async fn bodies_from_many_addresses_take_no_more_than_their_part() {
     drop(held);
 }
 
-/// Forty addresses, each within its 64th, hold all that addresses may have: 24 KiB and more for each body that does not come.
+/// Forty addresses, each within its 64th, hold all that addresses may have: 24 KiB or more for each missing body.
 #[tokio::test]
 async fn a_token_request_that_comes_whole_is_answered_while_others_hold_all_room() {
     let _turn = attack::turn().await;
@@ -178,7 +178,7 @@ async fn a_token_request_that_comes_whole_is_answered_while_others_hold_all_room
     drop(held);
 }
 
-/// A hundred addresses more each time, so that those who came last hold what was left for bodies that come at once.
+/// A hundred more addresses each time, so that the last to come hold what was left for bodies that arrive at once.
 #[tokio::test]
 async fn a_token_request_that_comes_whole_is_answered_right_behind_many_that_do_not() {
     let _turn = attack::turn().await;

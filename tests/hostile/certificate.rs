@@ -1,4 +1,4 @@
-//! A certificate for loopback, and clients that trust nothing else.
+//! A certificate for loopback, and clients that trust only it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// A new one.
+    /// Generates a new one.
     pub fn new() -> Self {
         let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
         let CertifiedKey { cert, signing_key } =

@@ -1,4 +1,4 @@
-//! Connections on which nothing happens: they must not keep the server from stopping, nor operators from it.
+//! Idle connections: they must not keep the server from stopping, nor from answering operators.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::BINARY;
 use crate::attack::{self, Target, answers, idle};
 use crate::process::Process;
 
-/// How long a server on which nothing is under way may take to stop, in seconds.
+/// How long an idle server may take to stop, in seconds.
 const STOPS_WITHIN: u64 = 2;
 
 /// How long operators wait for an answer.
@@ -33,8 +33,8 @@ async fn a_server_with_idle_connections_stops_at_once() {
     assert!(took.as_secs() < STOPS_WITHIN, "it took {took:?} to stop");
 }
 
-/// One connection of HTTP/2 whose client does not mind the goodbye: it goes on asking, for a page with its key or for
-/// what anybody may read.
+/// An HTTP/2 connection whose client ignores the goodbye: it goes on sending requests, for a page with its key or for
+/// something public.
 async fn stops_although_somebody_asks(request: impl Fn(&str) -> attack::Request) {
     let _turn = attack::turn().await;
     let service = given!(Service::own(BINARY, &[]));
@@ -58,7 +58,7 @@ async fn a_server_stops_although_a_stranger_goes_on_reading_over_http2() {
     stops_although_somebody_asks(|_| attack::Request::docs()).await;
 }
 
-/// A server with a listener for operators, and what sends requests there.
+/// A server with a listener for operators, the target of requests to it, and its URL.
 fn with_operators() -> Result<(Service, Target, String), Skip> {
     let address = format!("127.0.0.1:{}", port::free());
     let service = Service::own(BINARY, &[("INVOICING_OPERATIONS_LISTEN", &address)])?;
@@ -66,7 +66,7 @@ fn with_operators() -> Result<(Service, Target, String), Skip> {
     Ok((service, Target::new(&url), url))
 }
 
-/// Every page is answered, one time after the other, each within a second, and on a connection of its own.
+/// Every page is answered, one after another, each within a second, and on a separate connection.
 async fn operators_are_answered(url: &str) {
     for number in 0..5 {
         for path in ["/healthz", "/readyz", "/metrics"] {
@@ -89,7 +89,7 @@ async fn operators_are_answered_when_the_process_has_no_file_left() {
     let held = idle::silent(&target, 100, 1);
     limit.is_reached().await;
     operators_are_answered(&operators).await;
-    // What was given up for them is taken back.
+    // The files that were given up for them are taken back.
     limit.is_reached().await;
     operators_are_answered(&operators).await;
     drop(held);
@@ -101,7 +101,7 @@ async fn operators_are_answered_when_others_hold_connections_to_their_listener()
     let silent = idle::silent(&target, 200, 1);
     let unfinished = idle::unfinished_headers(&target, 100, 1_000);
     operators_are_answered(&operators).await;
-    // Without a file left, too: those who have been there longest give way.
+    // The same without a file left: the oldest connections give way.
     Process::of(&service).leave_files(0);
     let more = idle::silent(&target, 100, 1);
     operators_are_answered(&operators).await;

@@ -1,7 +1,7 @@
-//! A credential that ends while a request is under way changes nothing.
+//! A credential that ends while a request is in progress must not change anything.
 //!
-//! The head of a request comes while its credential is good. Its body waits until that has ended, and is answered as
-//! any other request with such a credential; nothing has changed.
+//! The head of a request arrives while its credential is valid. Its body waits until the credential has ended. The
+//! answer is that to any other request with such a credential; nothing has changed.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -18,21 +18,21 @@ const PRODUCTS: &str = "/api/v1/products";
 /// Longer than any answer takes on a busy machine.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server of the test's own, and a team.
+/// The test's own server, and a team.
 fn given() -> (Service, Team) {
     let service = Service::own(BINARY, &[]).expect("no deployment is given");
     let team = service.team().expect("it has a database");
     (service, team)
 }
 
-/// A request whose credential was looked at, and whose body has not come.
+/// A request whose credential was checked, and whose body has not arrived.
 struct Held {
     stream: TcpStream,
     body: String,
 }
 
 impl Held {
-    /// Sends the head of a request, and waits until the server asks for the body: it has admitted the caller.
+    /// Sends the head of a request, and waits until the server asks for the body, having admitted the caller.
     fn new(service: &Service, line: &str, headers: &[(&str, &str)], body: &Value) -> Held {
         let address = service.caller.base_url().trim_start_matches("http://");
         let mut stream = TcpStream::connect(address).expect("the server listens");
@@ -53,7 +53,7 @@ impl Held {
         Held { stream, body }
     }
 
-    /// Sends the body. The head of the answer comes back, and its body.
+    /// Sends the body. Returns the head of the answer, and its body.
     fn finish(mut self) -> (String, String) {
         self.stream.write_all(self.body.as_bytes()).unwrap();
         let mut answer = String::new();
@@ -62,7 +62,7 @@ impl Held {
         (head.to_ascii_lowercase(), body.to_owned())
     }
 
-    /// The same for an answer that has to be that of an ended API key, and says no more than that.
+    /// The same for an answer that must be that of an ended API key, and reveal no more than that.
     #[track_caller]
     fn expect_ended(self, what: &str) {
         let (head, body) = self.finish();
@@ -88,7 +88,7 @@ fn product(name: &str) -> Value {
     json!({ "name": name, "unitPrice": 1, "currency": "EUR" })
 }
 
-/// The id of a key, by what the command line lists.
+/// The id of the key, from the list of the command line.
 fn id_of_read_write_key(service: &Service, team: &Team) -> String {
     let keys = service
         .command(&["api-key", "list", "--team", &team.id])
@@ -103,7 +103,7 @@ fn id_of_read_write_key(service: &Service, team: &Team) -> String {
     key["id"].as_str().unwrap().to_owned()
 }
 
-/// All products of the team, by another key.
+/// All products of the team, listed with another key.
 async fn products(service: &Service, team: &Team) -> Vec<Value> {
     let list = Request::new("GET", format!("{PRODUCTS}?status=all")).bearer(&team.live_read_only);
     let answer = service.caller.send(list).await.expect_status(200);
@@ -189,7 +189,7 @@ async fn a_key_that_expires_before_the_body_came_changes_nothing() {
         &headers,
         &product("late"),
     );
-    // Until the key is refused elsewhere: no moment has to be guessed.
+    // Until the key is refused elsewhere, so that no delay has to be guessed.
     let list = || Request::new("GET", PRODUCTS).bearer(key["key"].as_str().unwrap());
     let begun = std::time::Instant::now();
     while service.caller.send(list()).await.status() != 401 {
@@ -200,7 +200,7 @@ async fn a_key_that_expires_before_the_body_came_changes_nothing() {
     assert_eq!(products(&service, &team).await, Vec::<Value>::new());
 }
 
-/// The heads of a code exchange and of a refresh, whose bodies wait.
+/// The heads of a code exchange and of a refresh, whose bodies are held back.
 async fn exchanges(service: &Service, device: &Device) -> [Held; 2] {
     let code = service.authorization_code(device).unwrap();
     let token = |grant: Value| Held::new(service, "POST /api/auth/mobile/token", &[], &grant);
@@ -240,7 +240,7 @@ async fn a_user_who_is_removed_before_the_body_came_is_not_signed_in() {
     expect_invalid_grant(refresh, "refresh");
 }
 
-/// Removes a user as another process on the same database: no command does it yet.
+/// Removes a user as another process on the same database would: no command does it yet.
 async fn remove_user(service: &Service, user: &str) {
     let address = service.own_database().unwrap().parse().unwrap();
     let store = invoicing::store::open(&address).await.unwrap();

@@ -1,7 +1,7 @@
-//! Whoever may read a file no longer gets no more of it, however slowly they take what they have asked for.
+//! A reader who loses the right to a file gets no more of it, however slowly they read the download.
 //!
-//! What is downloaded is read while it is sent. So it ends where the right to read it does: all that comes after that was on
-//! its way before.
+//! A download is read while it is sent. So it ends where the right to read it does: anything that arrives later was
+//! already in transit.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::attack::{self, Connection, Target, answers};
 use crate::people::{form, has_done};
 use crate::somebody::Somebody;
 
-/// Large products of 8 KB: twice what the systems of both sides take of an answer that nobody reads.
+/// Large products of 8 KB: twice what the systems of both sides buffer of an unread answer.
 const PRODUCTS: u32 = 1_500;
 
-/// How long it may be until what is on its way has come.
+/// How long it may take for everything in transit to arrive.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A download that has begun, and of which nothing is taken yet.
+/// A download that has started, and of which nothing is read yet.
 fn begun(somebody: &Somebody, path: &str, cookie: &str) -> Connection {
     let target = Target::new(somebody.service.caller.base_url());
     let request = attack::Request::download(path, cookie);
@@ -33,11 +33,11 @@ fn begun(somebody: &Somebody, path: &str, cookie: &str) -> Connection {
     Connection::Clear(answer)
 }
 
-/// All that comes of it.
+/// Reads the rest of the answer.
 async fn taken(mut answer: Connection) -> Vec<u8> {
     let take = move || {
         let mut taken = Vec::new();
-        // A connection that is cut off may say so.
+        // A connection that is cut off may report an error.
         _ = answer.read_to_end(&mut taken);
         taken
     };

@@ -1,4 +1,4 @@
-//! A form of many fields takes no more than its bytes, however long the work on it takes.
+//! A form with many fields takes no more memory than its bytes, however long the work on it takes.
 
 use futures::future::join_all;
 use rusqlite::Connection;
@@ -9,10 +9,10 @@ use test_support::service::Service;
 use crate::process::Process;
 use crate::{BINARY, attack};
 
-/// How many are worked on at once.
+/// How many forms are in progress at once.
 const FORMS: usize = 60;
 
-/// What they may take: their bytes, twice, and what each request takes anyway. Thirty thousand fields, taken apart, took 150.
+/// What they may take: their bytes, twice, and what each request takes anyway. Thirty thousand parsed fields took 150.
 const MAX_GROWTH_MIB: f64 = 32.0;
 
 #[tokio::test]
@@ -28,7 +28,7 @@ async fn a_form_of_as_many_fields_as_there_may_be_takes_no_more_than_its_bytes()
     let Some(Ok(database)) = file else {
         panic!("a file of SQLite's");
     };
-    // Each waits for the lock, with all that it holds.
+    // Each waits for the lock, with everything that it holds.
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
     let field = format!("&a={}", "x".repeat(640));
     for (fields, status) in [(field.repeat(98), 503), ("&a".repeat(32_000), 400)] {

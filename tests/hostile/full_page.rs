@@ -1,4 +1,4 @@
-//! A page of products that is as long as it gets, which a small request asks for.
+//! The longest possible page of products, which a small request asks for.
 
 use serde_json::json;
 use test_support::caller::Request;
@@ -7,11 +7,11 @@ use test_support::service::{Service, Team};
 
 use crate::BINARY;
 
-/// A server with these settings, and a team that has filled a page as far as it goes.
+/// A server with these settings, and a team that has filled a page to its limit.
 pub async fn start(settings: &[(&str, &str)]) -> Result<(Service, Team), Skip> {
     let service = Service::own(BINARY, settings)?;
     let team = service.team()?;
-    // Six bytes for each character, and what a page needs beside.
+    // Six bytes for each character, and the rest of the page.
     let product = json!({
         "name": "\u{1}".repeat(255),
         "description": "\u{1}".repeat(2000),

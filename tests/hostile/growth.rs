@@ -1,7 +1,7 @@
-//! What one key, or one signed-in app, can make the database keep.
+//! How much one key, or one signed-in app, can make the database keep.
 //!
-//! A request under an idempotency key leaves its answer behind for 24 hours, and a refresh its spent token for as long as
-//! the session is alive. The figures are in docs/operations.md ("What one caller can make the database keep").
+//! A request under an idempotency key leaves its answer behind for 24 hours, and a refresh its spent token for as long
+//! as the session lives. The figures are in docs/operations.md ("What one caller can make the database keep").
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,10 +25,10 @@ use test_support::service::Service;
 use crate::BINARY;
 use crate::people::{ORIGIN, form, signed_in};
 
-/// Records that are made; enough that what a table begins with does not count.
+/// How many records to make; enough that the initial size of a table does not count.
 const RECORDS: usize = 2_000;
 
-/// A product as most are.
+/// A typical product.
 fn usual() -> NewProduct {
     NewProduct {
         sku: Some("BEAN-1".into()),
@@ -36,7 +36,7 @@ fn usual() -> NewProduct {
     }
 }
 
-/// Bytes that the file grows by for each update that changes nothing, under a new key of so many characters.
+/// The bytes by which the file grows for each update that changes nothing, under a new key of `key_length` characters.
 async fn bytes_of_a_record(product: NewProduct, key_length: usize) -> u64 {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("test.db");
@@ -82,7 +82,7 @@ async fn a_record_takes_no_more_than_operators_are_told() {
 
 #[tokio::test]
 async fn the_largest_record_takes_no_more_than_operators_are_told() {
-    // Each of these is six characters in JSON.
+    // Each of these characters takes six in JSON.
     let largest = NewProduct {
         name: "\u{1}".repeat(255),
         description: Some("\u{1}".repeat(2_000)),
@@ -99,7 +99,7 @@ async fn the_largest_record_takes_no_more_than_operators_are_told() {
     );
 }
 
-/// Bytes that are in use after so many refreshes, once nothing is left of them but what is kept with the session.
+/// Bytes in use after many refreshes, once only what is kept with the session remains of them.
 #[tokio::test]
 async fn a_refresh_takes_no_more_than_operators_are_told() {
     const REDIRECT_URI: &str = "com.example.app:/signed-in";
@@ -143,7 +143,7 @@ async fn a_refresh_takes_no_more_than_operators_are_told() {
         });
         tokens = refresh.await.unwrap();
     }
-    // With the access token, for its hour and until the next cleanup.
+    // With the access token, which stays for its hour and until the next cleanup.
     let first = (in_use() - before) / RECORDS as i64;
     clock.advance(Duration::from_secs(2 * 3_600));
     app.erase_successors().await.unwrap();
@@ -169,7 +169,7 @@ async fn an_event_takes_no_more_than_operators_are_told() {
         let bytes: i64 = file.query_row(pages, [], |row| row.get(0)).unwrap();
         bytes
     };
-    // As many as a burst has.
+    // As many as fit in a burst.
     const CHANGES: i64 = 190;
     let before = in_use();
     for number in 0..CHANGES {

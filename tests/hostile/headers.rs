@@ -1,4 +1,4 @@
-//! What every answer says to browsers and caches, and what HEAD answers.
+//! The headers of every answer for browsers and caches, and the answers to HEAD.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ async fn send(caller: &Caller, request: Request) -> Received {
     sent.unwrap_or_else(|error| panic!("no answer: {error:?}\n{request:?}"))
 }
 
-/// The headers that do not differ from answer to answer.
+/// The headers that are the same in every answer.
 fn lasting(received: &Received) -> Vec<(String, String)> {
     let mut headers = received.headers.clone();
     headers.retain(|(name, _)| !["date", "x-request-id"].contains(&name.as_str()));
@@ -42,7 +42,7 @@ fn lasting(received: &Received) -> Vec<(String, String)> {
     headers
 }
 
-/// Asserts that HEAD of these paths is what GET is, for each of the callers.
+/// Asserts that for these paths HEAD matches GET, for each of the callers.
 async fn assert_head_is_get(callers: &[Caller], paths: &[&str]) {
     for caller in callers {
         for path in paths {
@@ -82,7 +82,7 @@ async fn head_of_what_balancers_ask_is_get_without_a_body() {
     let address = format!("127.0.0.1:{}", port::free());
     let settings = [("INVOICING_OPERATIONS_LISTEN", address.as_str())];
     let service = given!(Service::own(BINARY, &settings));
-    // The listener comes after the server, which has said that it listens.
+    // The listener starts after the server, which has reported that it listens.
     let url = format!("http://{address}");
     let up = async {
         while Caller::new(&*url)
@@ -96,7 +96,7 @@ async fn head_of_what_balancers_ask_is_get_without_a_body() {
     let patience = std::time::Duration::from_secs(60);
     let waited = tokio::time::timeout(patience, up).await;
     waited.expect("the listener for operators comes up");
-    // It speaks HTTP/1.1 alone.
+    // It speaks only HTTP/1.1.
     assert_head_is_get(&[Caller::new(&*url)], &["/healthz", "/readyz", "/metrics"]).await;
     drop(service);
 }
@@ -159,7 +159,7 @@ async fn no_answer_about_links_may_be_stored() {
     }
 }
 
-/// Writes a new certificate and its key, and gives the settings of a server that has them, and the certificate.
+/// Writes a new certificate and its key. Returns the settings of a server that uses them, and the certificate.
 fn certificate(folder: &Path) -> ([(&'static str, String); 2], String) {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate can be made");
@@ -173,7 +173,7 @@ fn certificate(folder: &Path) -> ([(&'static str, String); 2], String) {
     (settings, cert.pem())
 }
 
-/// What a server that speaks TLS says of HSTS to each of these requests, with this setting.
+/// The HSTS header of a server that speaks TLS in its answers to each of these requests, with this setting.
 async fn hsts_of(seconds: &str) -> Vec<(u16, Option<String>)> {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let (tls, certificate) = certificate(folder.path());
@@ -234,7 +234,7 @@ async fn a_server_in_clear_never_tells_of_tls() {
 
 #[tokio::test]
 async fn the_product_of_another_answer_is_not_in_a_head() {
-    // A body that was not announced would be taken for the beginning of the next answer.
+    // A body that was not announced would be taken for the start of the next answer.
     let service = given!(Service::own(BINARY, &[]));
     for caller in [
         service.caller.clone(),

@@ -1,4 +1,4 @@
-//! Heads of requests: what they hold while a body is waited for is counted, and what is doubtful in one is refused.
+//! Heads of requests: memory that they hold while a body is awaited is counted, and a dubious head is refused.
 
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
@@ -13,19 +13,20 @@ use crate::others::Others;
 use crate::process::Process;
 use crate::scale::sized;
 
-/// The addresses of the issue.
+/// The number of addresses in the issue.
 const ADDRESSES: u32 = 50;
 
 /// By how much the memory of the server may grow, in MiB.
 const MAX_GROWTH_MIB: f64 = 96.0;
 
-/// How often each address connects, one time after the other.
+/// How often each address connects, one connection after another.
 const CONNECTIONS: u32 = 6;
 
-/// How long others call meanwhile, after each round of connections.
+/// How long others go on calling after each round of connections.
 const GOES_ON: Duration = Duration::from_millis(400);
 
-/// Others are answered while so many addresses each wait with `each` requests a connection, of so many headers and no body.
+/// Others are answered while many addresses each wait with `each` requests per connection, with this many headers and
+/// no body.
 async fn begun_with_headers(headers: usize, each: u32) {
     let _turn = attack::turn().await;
     let service = given!(Service::own(BINARY, &[]));
@@ -37,7 +38,7 @@ async fn begun_with_headers(headers: usize, each: u32) {
         for number in 0..ADDRESSES {
             let begun = bodies::announce_over_http2(&target, &request, number, each);
             let connection = begun.expect("the attack begins");
-            // What is refused is not to wait here as an answer that nobody takes.
+            // A refused request must not also count as an unread answer.
             attack::read_in_background(connection);
         }
         others.get_for(GOES_ON).await;
@@ -86,14 +87,14 @@ async fn more_than_64_headers_are_refused_on_every_path() {
             assert_eq!(received.status, 431, "{method} {path}: {body}");
             let id = received.header("x-request-id");
             assert_eq!(body["request_id"].as_str(), id, "{method} {path}");
-            // Less than 64, since a client adds some of its own.
+            // Fewer than 64, since a client adds some of its own.
             let received = with(55).await.expect("an answer comes");
             assert_ne!(received.status, 431, "{method} {path}");
         }
     }
 }
 
-/// The status of the answer to these bytes.
+/// The status of the answer to this request.
 fn status(target: &Target, request: &str) -> u16 {
     let connection = target.connect(0, Protocol::Http1);
     let mut connection = connection.expect("the server listens");
@@ -115,7 +116,7 @@ async fn framing_that_a_proxy_may_read_in_another_way_is_refused() {
     let service = given!(Service::own(BINARY, &[]));
     let target = Target::new(service.caller.base_url());
     let token = |headers: &str| {
-        // What passes is refused for its type, by another status.
+        // An accepted request is refused for its type, with another status.
         let head = "POST /api/auth/mobile/token HTTP/1.1\r\ncontent-type: text/plain\r\n";
         status(
             &target,

@@ -1,7 +1,7 @@
-//! Attacks from outside, as tests: nothing that one caller sends, or leaves unread, costs the others.
+//! Attacks from outside, as tests: nothing that one caller sends, or leaves unread, may harm the others.
 //!
-//! Each file holds one way to harm the service and the figures that must hold while it is tried: memory of the
-//! process, answers of everybody else, seconds. The sizes here are for CI; `INVOICING_HOSTILE_SCALE` multiplies
+//! Each file holds one way to harm the service and the limits that must hold meanwhile: the memory of the
+//! process, the answers of all others, seconds. The sizes here are for CI; `INVOICING_HOSTILE_SCALE` multiplies
 //! them (1 unless set), and CONTRIBUTING.md has the command for the long form.
 //!
 //! All attacks stay on loopback, are bounded in number and time, and go to a server that the test has started.

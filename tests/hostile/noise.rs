@@ -1,4 +1,4 @@
-//! What strangers ask does not fill the log, but is counted.
+//! Requests of strangers are counted instead of filling the log.
 
 use std::process::Command;
 
@@ -16,7 +16,7 @@ use server::Server;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");
 
-/// Lines that one address gets in a minute.
+/// Lines that one address gets per minute.
 const IN_FULL: usize = 20;
 
 /// A server whose log is read.
@@ -27,7 +27,7 @@ struct Noisy {
 }
 
 impl Noisy {
-    /// A server that lets everybody call as often as they like.
+    /// Starts a server without rate limits.
     fn start(options: &[&str]) -> Self {
         Self::start_limited(&[&["--rate-limit", "off"], options].concat())
     }
@@ -44,7 +44,7 @@ impl Noisy {
         }
     }
 
-    /// What a command prints.
+    /// The output of a command.
     fn run(&self, arguments: &[&str]) -> Value {
         let arguments = [arguments, &["--json"]].concat();
         let output = command(&self.folder, &arguments).output();
@@ -58,7 +58,7 @@ impl Noisy {
             .status
     }
 
-    /// A key of a new team that reads and writes, and its id.
+    /// A read-write key of a new team, and its id.
     fn new_key(&self) -> (String, Value) {
         let team = self.run(&["team", "create", "--name", "noise"]);
         let team = team["id"].as_str().expect("an id");
@@ -68,14 +68,14 @@ impl Noisy {
         (text.to_owned(), key["id"].clone())
     }
 
-    /// Stops the server, and gives all of its lines.
+    /// Stops the server, and returns its whole log.
     fn log(mut self) -> Vec<Value> {
         self.server.signal("TERM");
         assert!(self.server.wait().success());
         self.server.whole_log()
     }
 
-    /// Stops the server, and gives its lines about requests, then those that count others.
+    /// Stops the server, and returns its lines about requests, then those that count other requests.
     fn lines(self) -> (Vec<Value>, Vec<Value>) {
         let log = self.log();
         let of = |message: &str| {
@@ -102,7 +102,7 @@ fn command(folder: &TempDir, arguments: &[&str]) -> Command {
     command
 }
 
-/// How many lines stand for an address, and how many requests are counted for it.
+/// How many lines an address has, and how many of its requests are counted.
 fn of(lines: &(Vec<Value>, Vec<Value>), address: &str) -> (usize, u64) {
     let is_its = |line: &&Value| line["client_address"] == address;
     let told = lines.0.iter().filter(is_its).count();
@@ -155,7 +155,7 @@ async fn an_address_that_is_refused_again_and_again_has_few_lines_and_a_count() 
     }
 
     let lines = noisy.lines();
-    // Of wrong credentials, of what is not there, and of the rest.
+    // For wrong credentials, for unknown paths, and for the rest.
     let written = 3 * IN_FULL;
     assert_eq!(lines.0.len(), written, "{:#?}", lines.0);
     assert_eq!(of(&lines, "127.0.0.1"), (written, 400 - written as u64));
@@ -182,11 +182,12 @@ fn revoke(token: &str) -> Request {
         .header("content-type", "application/x-www-form-urlencoded")
 }
 
-/// Anybody gets 200 for a token that nobody has (RFC 7009, section 2.2); what ends a session has its line all the same.
+/// An unknown token gets 200 from any caller (RFC 7009, section 2.2); a revocation that ends a session still has its
+/// line.
 #[tokio::test]
 async fn revocations_of_nothing_have_no_more_lines_than_other_requests_of_a_stranger() {
     const BACK: &str = "https://app.example.com/back";
-    // Those of RFC 7636, appendix B.
+    // The pair of RFC 7636, appendix B.
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
     let noisy = Noisy::start(&[]);
@@ -213,12 +214,13 @@ async fn revocations_of_nothing_have_no_more_lines_than_other_requests_of_a_stra
         assert_eq!(noisy.send(revoke(token)).await, 200);
     }
     let lines = noisy.lines();
-    // The exchange and the first revocation of the token come to those that strangers get; the second changed nothing.
+    // The exchange and the first revocation of the token add to the lines that strangers get; the second changed
+    // nothing.
     let counted = 2 * IN_FULL as u64 + 1;
     assert_eq!(of(&lines, "127.0.0.1"), (IN_FULL + 2, counted));
 }
 
-/// Anybody may sign out who is not signed in, and nobody learns anything by it.
+/// Signing out works without being signed in, and reveals nothing.
 #[tokio::test]
 async fn forms_that_change_nothing_have_no_more_lines_than_other_requests_of_a_stranger() {
     let noisy = Noisy::start(&[]);
@@ -257,7 +259,7 @@ async fn every_request_of_a_known_caller_has_its_line_whatever_strangers_at_its_
     let lines = noisy.lines();
     let known = lines.0.iter().filter(|line| line["key_id"] == id);
     assert_eq!(known.count(), 3 * IN_FULL);
-    // Those of the key come to those that the stranger gets.
+    // The lines of the key add to those that the stranger gets.
     assert_eq!(of(&lines, "127.0.0.1"), (4 * IN_FULL, 2 * IN_FULL as u64));
 }
 
@@ -314,7 +316,7 @@ async fn a_database_that_does_not_answer_has_few_lines_and_a_count() {
 async fn the_line_of_a_401_and_of_no_route_behind_a_proxy_names_the_client_and_never_the_proxy() {
     let noisy = Noisy::start(&["--trusted-proxies", "127.0.0.1"]);
     let through = |request: Request, client: &str| {
-        // What a client writes itself stands on the left, and counts for nothing.
+        // An entry written by the client itself stands on the left, and does not count.
         request.header("x-forwarded-for", format!("203.0.113.9, {client}"))
     };
     for client in ["198.51.100.1", "198.51.100.2"] {

@@ -1,4 +1,4 @@
-//! Those who do nothing wrong while somebody attacks: their calls have to go on as ever.
+//! Well-behaved callers during an attack: their calls must go on as ever.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ const PRODUCTS: &str = "/api/v1/products";
 /// How long one of their calls may take.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// A team that has nothing to do with the attacker, and one product.
+/// A team that is unrelated to the attacker, and one product.
 pub struct Others {
     caller: Caller,
     key: String,
@@ -21,7 +21,7 @@ pub struct Others {
 }
 
 impl Others {
-    /// A team of its own on this service.
+    /// A separate team on this service.
     pub async fn of(service: &Service) -> Result<Self, Skip> {
         let mut others = Self {
             caller: service.caller.clone(),
@@ -32,12 +32,12 @@ impl Others {
         Ok(others)
     }
 
-    /// The same, but their calls go another way, such as through a proxy.
+    /// The same, but their calls take another route, such as through a proxy.
     pub fn through(self, caller: Caller) -> Self {
         Self { caller, ..self }
     }
 
-    /// Forty gets a second for so long: each is answered in time.
+    /// Forty gets a second for this long: each is answered in time.
     pub async fn get_for(&self, duration: Duration) {
         let (begun, mut next) = (Instant::now(), interval(Duration::from_millis(25)));
         while begun.elapsed() < duration {
@@ -49,7 +49,7 @@ impl Others {
         }
     }
 
-    /// So many rounds of everything that a key can do: each call is answered in time.
+    /// Several rounds of everything that a key can do: each call is answered in time.
     pub async fn work(&self, rounds: u32) {
         for round in 0..rounds {
             let begun = Instant::now();
@@ -71,7 +71,7 @@ impl Others {
         }
     }
 
-    /// Creates a product, and gives its path.
+    /// Creates a product, and returns its path.
     async fn create(&self) -> String {
         let product = json!({ "name": "of others", "unitPrice": 1, "currency": "EUR" });
         let created = self.call("POST", PRODUCTS, Some(&product)).await;

@@ -1,4 +1,4 @@
-//! Somebody who is signed in, in a browser.
+//! A user who is signed in, in a browser.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use test_support::deployment::Skip;
 use test_support::service::Service;
 use uuid::Uuid;
 
-/// Where people reach the servers of these tests.
+/// The origin under which people reach the servers of these tests.
 pub const ORIGIN: &str = "http://localhost:8080";
 
 /// A form from a page of the server.
@@ -47,7 +47,7 @@ pub async fn signed_in_as(service: &Service, email: &str) -> Result<(Uuid, Strin
     Ok((text(&user["id"]).parse().expect("an id"), cookie))
 }
 
-/// Writes so many events of a user into the audit, as if they had been done.
+/// Writes this many events of a user into the audit, as if they had happened.
 ///
 /// # Errors
 /// When the database of a deployment cannot be reached.
@@ -64,7 +64,7 @@ pub fn has_done(service: &Service, user: &Uuid, count: u32) -> Result<(), Skip> 
     )
 }
 
-/// The first columns of a row that is piled up.
+/// The first columns of a row in a pile.
 #[derive(Clone, Copy)]
 pub enum Piled<'a> {
     /// An id that no other row has.
@@ -77,7 +77,7 @@ pub enum Piled<'a> {
     Text,
 }
 
-/// Writes so many rows, which begin with some `ids` and are alike behind them.
+/// Inserts `count` rows, which begin with some `ids` and are alike after them.
 ///
 /// # Errors
 /// When the database of a deployment cannot be reached.

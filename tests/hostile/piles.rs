@@ -1,8 +1,8 @@
-//! What one person piles up without end, as fast as a rate limit allows: to show or count a few of it takes no longer for that,
-//! and ends when its user wants it to.
+//! Data that one person piles up without end, as fast as a rate limit allows: showing or counting a little of it takes
+//! no longer for that, and an export ends when its user wants it to.
 //!
-//! A page that read all of it took everybody else's time: with 200,000 events, which somebody who is signed in makes in half an
-//! hour, eight requests for `/account` at a time had everybody wait for a second.
+//! A page that read all of it took everyone else's time: with 200,000 events, which a signed-in user makes in half an
+//! hour, eight concurrent requests for `/account` made everyone wait for a second.
 
 use std::time::{Duration, Instant};
 
@@ -15,20 +15,22 @@ use crate::process::Process;
 use crate::scale::sized;
 use crate::somebody::Somebody;
 
-/// Of each kind there are some from the beginning, more than a page shows.
+/// Some of each kind exist from the start, more than a page shows.
 const FEW: u32 = 1_000;
 
-/// How much longer a page may take beside a pile: what a busy machine may add, and much less than to read it.
+/// How much longer a page may take beside a pile: allows for a busy machine, and is much less than reading the pile
+/// takes.
 const LONGER: Duration = Duration::from_millis(25);
 
-/// As many rows of a kind are told of a user.
+/// The most rows of each kind in the export of a user.
 const TOLD: u32 = 10_000;
 
-/// How much more memory the server may take for that, in MiB: of what is told, some pieces, and what the allocator keeps.
+/// How much more memory the server may take for that, in MiB: some pieces of the export, and what the allocator
+/// retains.
 const TOLD_MIB: f64 = 16.0;
 
 impl Somebody {
-    /// The shortest of several times in which each page comes, and a key is made.
+    /// The shortest of several times for each page, and for creating a key.
     async fn times(&self) -> Vec<(String, Duration)> {
         let keys = format!("/teams/{}/settings/integrations/api-keys", self.team);
         let mut times = Vec::new();
@@ -94,7 +96,7 @@ async fn what_is_told_of_a_user_reads_no_code_that_was_used() {
 async fn what_is_told_of_a_user_takes_the_memory_of_a_part() {
     let _turn = attack::turn().await;
     let somebody = given!(Somebody::new().await);
-    // More of each kind than are told.
+    // More of each kind than an export contains.
     given!(somebody.pile_up_keys(2 * TOLD));
     given!(somebody.pile_up_browsers(2 * TOLD));
     given!(somebody.pile_up_apps(2 * TOLD));
@@ -113,7 +115,7 @@ async fn what_is_told_of_a_user_takes_the_memory_of_a_part() {
     assert!(growth <= TOLD_MIB, "memory grew by {growth:.0} MiB");
 }
 
-/// Each holds one piece, whatever the products have of text, and none is made that is not counted.
+/// Each holds one piece, however much text the products have, and no piece goes uncounted.
 #[tokio::test]
 async fn many_who_begin_a_download_at_once_take_the_memory_of_a_piece_each() {
     const MEMBERS: u32 = 24;
@@ -153,14 +155,14 @@ async fn many_who_begin_a_download_at_once_take_the_memory_of_a_piece_each() {
 async fn whoever_breaks_off_what_is_told_of_them_begins_anew_soon() {
     let _turn = attack::turn().await;
     let somebody = given!(Somebody::new().await);
-    // Twice what the system takes of an answer that nobody reads.
+    // Twice what the system buffers of an unread answer.
     given!(has_done(&somebody.service, &somebody.user, TOLD));
     given!(somebody.pile_up_keys(2 * TOLD));
     given!(somebody.pile_up_browsers(2 * TOLD));
     given!(somebody.pile_up_links(2 * TOLD));
     let target = Target::new(somebody.service.caller.base_url());
     let unread = answers::over_http1(&target, &attack::Request::export(&somebody.cookie), 1);
-    // It has begun; otherwise it could be the one that is refused.
+    // It has started; otherwise it could be the one that is refused.
     let Some(Connection::Clear(answer)) = unread.first() else {
         panic!("it is asked for in clear");
     };
@@ -174,7 +176,7 @@ async fn whoever_breaks_off_what_is_told_of_them_begins_anew_soon() {
     assert!(again.is_some(), "it still counts as being sent");
 }
 
-/// On SQLite, whatever one change takes is what everybody else waits for.
+/// On SQLite, everyone else waits for as long as one change takes.
 #[tokio::test]
 async fn to_sign_out_everywhere_else_takes_as_long_however_many_sessions_there_are() {
     let _turn = attack::turn().await;

@@ -1,4 +1,4 @@
-//! What an attack costs the process of the server, as the kernel counts it.
+//! The cost of an attack for the server process, as the kernel counts it.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -14,14 +14,14 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct Process(u32);
 
 impl Process {
-    /// The process of an own server.
+    /// The process of the test's own server.
     pub fn of(service: &Service) -> Self {
         Self(service.process_id().expect("the server is the test's own"))
     }
 
-    /// From here on, [`Watch::growth`] says by how much its memory grew at most.
+    /// From here on, [`Watch::growth`] reports by how much its memory grew at most.
     pub fn watch(self) -> Watch {
-        // Lets the kernel forget the highest so far (proc(5), `clear_refs`).
+        // Resets the kernel's peak value (proc(5), `clear_refs`).
         std::fs::write(format!("/proc/{}/clear_refs", self.0), "5").expect("it is our process");
         Watch {
             process: self,
@@ -30,13 +30,13 @@ impl Process {
         }
     }
 
-    /// Asks it to stop, and says how long that took.
+    /// Asks it to stop, and returns how long that took.
     pub fn stop(self) -> Duration {
         let id = self.0.to_string();
         let begun = Instant::now();
         let sent = Command::new("kill").args(["-s", "TERM", &id]).status();
         assert!(sent.is_ok_and(|status| status.success()), "kill {id}");
-        // Ended, it is there until the test looks at how.
+        // After it ends, it stays a zombie until the test waits for it.
         while !self.status("State").starts_with('Z') {
             assert!(begun.elapsed() < EXIT_TIMEOUT, "the server does not end");
             std::thread::sleep(Duration::from_millis(10));
@@ -44,7 +44,8 @@ impl Process {
         begun.elapsed()
     }
 
-    /// Lets it open so many files more, as `ulimit -n` does: numbers as high as the limit are not given.
+    /// Lets it open this many more files, as `ulimit -n` does: numbers at or above the limit are not
+    /// assigned.
     pub fn leave_files(self, count: usize) -> FileLimit {
         let open = self.open_files();
         let mut free = (0..).filter(|number| !open.contains(number));
@@ -88,17 +89,17 @@ impl Process {
     }
 }
 
-/// The memory of a process since a moment.
+/// The memory of a process since a point in time.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     process: Process,
     before: f64,
-    /// Of that, pages of files, such as of the database.
+    /// The pages of files in it, such as of the database.
     mapped: f64,
 }
 
 impl Watch {
-    /// The most that it took since then beyond what it took then, in MiB.
+    /// The peak since then beyond the memory at that time, in MiB.
     pub fn growth(self) -> f64 {
         self.process.mebibytes("VmHWM") - self.before
     }
@@ -109,7 +110,7 @@ impl Watch {
     }
 }
 
-/// How many files a process may have.
+/// A limit on the files of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct FileLimit {
     process: Process,
@@ -117,7 +118,7 @@ pub struct FileLimit {
 }
 
 impl FileLimit {
-    /// Waits until it can open no file.
+    /// Waits until it cannot open another file.
     pub async fn is_reached(self) {
         let begun = Instant::now();
         loop {

@@ -1,5 +1,5 @@
-//! The attacks of this folder through the proxies of `packaging/`: others are answered through the same proxy, and the memory of
-//! the service stays in its bounds.
+//! The attacks of this folder through the proxies of `packaging/`: others are answered through the same proxy, and the
+//! memory of the service stays within its bounds.
 
 use std::fmt::Debug;
 use std::io::{ErrorKind, Read as _};
@@ -17,19 +17,19 @@ use crate::process::Process;
 use crate::proxy::{Kind, Proxy};
 use crate::scale::sized;
 
-/// What an attack may let the service grow by, in MiB.
+/// By how much the service may grow during an attack, in MiB.
 const MAX_GROWTH_MIB: f64 = 96.0;
 
-/// Streams of one connection that both proxies take.
+/// Streams per connection that both proxies accept.
 const LET: u32 = 32;
 
-/// How long each attack goes on.
+/// How long each attack lasts.
 const GOES_ON: Duration = Duration::from_secs(2);
 
-/// How long a connection may stay that says nothing: what the proxies are told, and what a busy machine needs.
+/// How long a silent connection may stay: the proxies' setting, and what a busy machine needs.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// A service behind a proxy, a page as long as it gets, and what is watched.
+/// A service behind a proxy, the longest possible page, and the process to watch.
 struct Trial {
     service: Service,
     proxy: Proxy,
@@ -41,9 +41,9 @@ struct Trial {
 impl Trial {
     async fn start(kind: Kind) -> Result<Self, test_support::deployment::Skip> {
         let settings = [
-            // Attackers have addresses of loopback, too.
+            // Attackers have loopback addresses, too.
             ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
-            // As by default: a page is work, whoever reads it or not.
+            // As by default: a page is work, whether it is read or not.
             ("INVOICING_RATE_LIMIT_PER_SECOND", "100"),
             ("INVOICING_RATE_LIMIT_BURST", "200"),
         ];
@@ -58,7 +58,7 @@ impl Trial {
         })
     }
 
-    /// One attack: meanwhile others are answered, and memory stays in its bounds.
+    /// One attack: meanwhile others are answered, and memory stays within its bounds.
     async fn survives<T>(&self, name: impl Debug, attack: impl FnOnce(&Target) -> Vec<T>) {
         let memory = Process::of(&self.service).watch();
         let begun = Instant::now();
@@ -103,7 +103,7 @@ async fn answers_that_nobody_takes(kind: Kind) {
         .await;
 }
 
-/// Addresses enough to have more requests under way than a proxy might let through at once.
+/// Enough addresses to have more requests in progress than a proxy might allow at once.
 async fn answers_to_strangers_that_nobody_takes(kind: Kind) {
     let _turn = attack::turn().await;
     let trial = given!(Trial::start(kind).await);
@@ -154,7 +154,7 @@ async fn connections_that_say_nothing(kind: Kind) {
         .await;
 }
 
-/// A connection that never begins its TLS handshake does not stay.
+/// A connection that never starts its TLS handshake is closed.
 async fn a_handshake_that_does_not_begin(kind: Kind) {
     let service = given!(Service::own(BINARY, &[]));
     let proxy = Proxy::start(kind, &service);

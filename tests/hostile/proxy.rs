@@ -1,5 +1,5 @@
-//! A proxy in front of a service, with the configuration of `packaging/`: that file itself, but for addresses, certificate and
-//! places to write to, so that it runs on a free port of loopback without rights.
+//! A proxy in front of a service, with the configuration from `packaging/`: that file itself except for addresses,
+//! certificate and places to write to, so that it runs on a free loopback port without privileges.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -14,7 +14,7 @@ use test_support::service::Service;
 use crate::attack::Target;
 use crate::certificate::Certificate;
 
-/// Longer than a start takes on a busy machine.
+/// Longer than startup takes on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Which proxy.
@@ -24,12 +24,12 @@ pub enum Kind {
     Nginx,
 }
 
-/// A proxy that runs.
+/// A running proxy.
 pub struct Proxy {
     process: Child,
     address: SocketAddr,
     certificate: Certificate,
-    /// Where it writes.
+    /// The folder it writes to.
     _folder: TempDir,
 }
 
@@ -66,7 +66,7 @@ impl Proxy {
         Caller::through_proxy(format!("https://{}", self.address), &self.certificate.pem)
     }
 
-    /// What attackers aim at.
+    /// The target of attackers.
     pub fn target(&self) -> Target {
         Target::over_tls(self.address, self.certificate.client())
     }
@@ -86,7 +86,7 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // nginx ends its workers at TERM, and cannot at KILL.
+        // nginx ends its workers on TERM, and cannot on KILL.
         let id = self.process.id().to_string();
         let _ = Command::new("kill").args(["-s", "TERM", &id]).status();
         let _ = self.process.wait();
@@ -140,7 +140,7 @@ fn nginx(folder: &Path, address: SocketAddr, upstream: &str) -> Child {
     spawn(
         Command::new(binary.unwrap_or("nginx"))
             .args(["-c", &file, "-e", &log])
-            // Where root runs the tests, the folder is one that no other user reads.
+            // If root runs the tests, the folder is not readable for other users.
             .args(["-g", "daemon off; user root;"]),
         folder,
     )
@@ -156,7 +156,7 @@ fn spawn(command: &mut Command, folder: &Path) -> Child {
         .expect("the proxy can be run; .ci/install installs it")
 }
 
-/// The text with each of these, which it has to have once, replaced.
+/// Replaces each of these in the text, which must contain it exactly once.
 fn replaced(text: &str, replacements: &[(&str, &str)]) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for (from, to) in replacements {

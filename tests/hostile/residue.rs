@@ -1,7 +1,7 @@
-//! What the files of a database tell a thief who has a spent refresh token.
+//! What the files of a database reveal to a thief who has a spent refresh token.
 //!
 //! For 30 seconds the database holds the pair that such a token was spent for, so that a lost answer costs nothing. The
-//! thief here has copies of the files as they lie on the disk, and tries every byte of them.
+//! thief here has copies of the files as they lie on disk, and tries every byte of them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,11 +26,11 @@ const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 /// Two tokens of 43 characters and a space, between a nonce and a tag.
 const SEALED: usize = NONCE_LEN + 87 + 16;
 
-/// The same once more in a wrapping.
+/// The same, sealed once more in a wrapping.
 const WRAPPED: usize = NONCE_LEN + SEALED + 16;
 
-/// What stands in a row before a key that pairs are wrapped under: the length of the head, the number, which is not
-/// stored twice, and a blob of 32 bytes.
+/// The bytes of a row before a key that wraps pairs: the length of the head, the number, which is not stored twice, and
+/// a blob of 32 bytes.
 const BEFORE_KEY: [u8; 3] = [3, 0, 12 + 2 * 32];
 
 /// The bytes of every file of a database, as they are.
@@ -49,7 +49,7 @@ fn aead(key: &[u8]) -> LessSafeKey {
     LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key).unwrap())
 }
 
-/// What `key` opens at the beginning of `bytes`.
+/// Decrypts the start of `bytes` with `key`.
 fn open(key: &LessSafeKey, bytes: &[u8], length: usize) -> Option<Vec<u8>> {
     let (nonce, ciphertext) = bytes.get(..length)?.split_at(NONCE_LEN);
     // Most of a file is empty.
@@ -62,7 +62,7 @@ fn open(key: &LessSafeKey, bytes: &[u8], length: usize) -> Option<Vec<u8>> {
     Some(text.to_vec())
 }
 
-/// The keys of wrappings in some bytes, and what else looks like one.
+/// The wrapping keys in these bytes, and anything else that looks like one.
 fn wrapping_keys(bytes: &[u8]) -> Vec<[u8; 32]> {
     let found = bytes.windows(BEFORE_KEY.len() + 32);
     let found = found.filter(|window| window.starts_with(&BEFORE_KEY));
@@ -81,7 +81,7 @@ impl KeyType for Length {
     }
 }
 
-/// The key that a spent token gives.
+/// The key derived from a spent token.
 fn key_of(spent: &Secret) -> LessSafeKey {
     let mut key = [0; 32];
     let secret = Salt::new(HKDF_SHA256, &[]).extract(spent.reveal().as_bytes());
@@ -94,7 +94,7 @@ fn key_of(spent: &Secret) -> LessSafeKey {
     aead(&key)
 }
 
-/// Where in the files the pair lies that one of these tokens was spent for, if the thief finds it.
+/// Where in the files the thief finds the pair that one of these tokens was spent for, if anywhere.
 fn stolen(files: &[(PathBuf, Vec<u8>)], spent: &[Secret]) -> Option<String> {
     let tokens: Vec<_> = spent.iter().map(key_of).collect();
     let keys = files.iter().flat_map(|(_, bytes)| wrapping_keys(bytes));
@@ -118,7 +118,7 @@ fn stolen(files: &[(PathBuf, Vec<u8>)], spent: &[Secret]) -> Option<String> {
     None
 }
 
-/// A service on a file of its own, whose clock the test sets, with a user and an app.
+/// A service on a separate file, whose clock the test sets, with a user and an app.
 struct Mobile {
     app: App,
     clock: Arc<ManualClock>,
@@ -172,7 +172,7 @@ impl Mobile {
         self.app.exchange_token(request).await.unwrap()
     }
 
-    /// As many seconds, and what the background task does every five of them.
+    /// Advances the clock by this many seconds, and does what the background task does every five of them.
     async fn pass(&self, seconds: u64) {
         for _ in 0..seconds.div_ceil(5) {
             self.clock.advance(Duration::from_secs(5));
@@ -193,7 +193,7 @@ async fn a_minute_after_the_grace_no_file_yields_a_pair_to_whoever_has_spent_tok
         let next = mobile.refresh(spent.last().unwrap()).await.refresh_token;
         spent.push(next);
     }
-    // What is looked for is found as long as it has to be there.
+    // The search finds the pair for as long as it has to be there.
     let during = mobile.files();
     assert!(
         stolen(&during, &spent[4..5]).is_some(),
@@ -212,7 +212,7 @@ async fn a_minute_after_the_grace_no_file_yields_a_pair_to_whoever_has_spent_tok
     assert_eq!((keys(&during) > 0, keys(&after)), (true, 0));
 }
 
-/// Pages split meanwhile, and leave parts of what they had behind.
+/// Meanwhile pages are split, and leave parts of their contents behind.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nor_after_many_sessions_were_refreshed_at_once() {
     const SESSIONS: usize = 60;
@@ -259,7 +259,7 @@ async fn nor_after_many_sessions_were_refreshed_at_once() {
     }
 }
 
-/// The binary, by the clock of the machine.
+/// The binary, with the clock of the machine.
 #[tokio::test]
 #[ignore = "it takes 90 seconds: cargo test --test hostile residue -- --ignored"]
 async fn a_server_forgets_within_a_minute_of_the_end_of_the_grace() {

@@ -1,4 +1,4 @@
-//! Somebody who is signed in, and what they may have piled up.
+//! A signed-in user, and what they may have piled up.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::BINARY;
 use crate::people::{ORIGIN, Piled, pile_up, signed_in, signed_in_as};
 
-/// Somebody who is signed in, and the owner of a team.
+/// A signed-in user who owns a team.
 pub struct Somebody {
     pub service: Service,
     pub user: Uuid,
@@ -46,7 +46,7 @@ impl Somebody {
         })
     }
 
-    /// Keys that have ended, by their time and by being revoked.
+    /// Ended keys, both expired and revoked.
     pub fn pile_up_keys(&self, count: u32) -> Result<(), Skip> {
         let columns =
             "api_key (id, team_id, digest, mode, scope, created_at, expires_at, revoked_at)";
@@ -58,7 +58,7 @@ impl Somebody {
         Ok(())
     }
 
-    /// Products with as much text as there may be.
+    /// Products with as much text as allowed.
     pub fn pile_up_large_products(&self, count: u32) -> Result<(), Skip> {
         let columns = "product (id, team_id, mode, status, name, unit_price, currency, description, created_at, updated_at)";
         let ids = [Piled::New, Piled::Id(&self.team)];
@@ -67,7 +67,7 @@ impl Somebody {
         pile_up(&self.service, columns, count, &ids, &rest)
     }
 
-    /// The cookie of one more member of the team.
+    /// Adds another member to the team, and returns their cookie.
     pub async fn new_viewer(&self, number: u32) -> Result<String, Skip> {
         let email = format!("viewer-{number}@example.com");
         let (user, cookie) = signed_in_as(&self.service, &email).await?;
@@ -78,11 +78,11 @@ impl Somebody {
         Ok(cookie)
     }
 
-    /// Sign-ins before the time that the page of the account shows.
+    /// Sign-ins from before the period that the account page shows.
     pub fn pile_up_sign_ins(&self, count: u32) -> Result<(), Skip> {
         let columns = "audit_event (actor, id, action, created_at)";
         let long_ago = now() - 100 * 86_400_000;
-        // The first id of that millisecond, and others behind it: those of a UUIDv7.
+        // The first id of that millisecond, and later ones: UUIDv7s.
         let id = match self.service.own_database()?.starts_with("sqlite:") {
             true => format!("CAST(x'{long_ago:012x}' || randomblob(10) AS BLOB)"),
             false => format!(
@@ -100,7 +100,7 @@ impl Somebody {
         )
     }
 
-    /// Sessions of browsers that are alive.
+    /// Live browser sessions.
     pub fn pile_up_browsers(&self, count: u32) -> Result<(), Skip> {
         let columns =
             "browser_session (id, user_id, digest, created_at, signed_in_at, last_used_at)";
@@ -115,14 +115,14 @@ impl Somebody {
         )
     }
 
-    /// Sessions of apps that are alive.
+    /// Live sessions of apps.
     pub fn pile_up_apps(&self, count: u32) -> Result<(), Skip> {
         self.pile_up_sessions(count, "NULL")
     }
 
-    /// Sessions of apps that ended a moment ago, which the background task has yet to delete.
+    /// Sessions of apps that have just ended, which the background task has yet to delete.
     pub fn pile_up_ended(&self, count: u32) -> Result<(), Skip> {
-        // Ahead by a minute, so that they are there for as long as this lasts.
+        // A minute ahead, so that they last for the whole test.
         self.pile_up_sessions(count, &(now() + 60_000).to_string())
     }
 
@@ -134,7 +134,7 @@ impl Somebody {
         pile_up(&self.service, columns, count, &ids, &rest)
     }
 
-    /// Share links of the team, on items of which no two are the same.
+    /// Share links of the team, each on a different item.
     pub fn pile_up_links(&self, count: u32) -> Result<(), Skip> {
         let columns = "share_link (id, team_id, item_id, secret, created_by, item_type, audience, can_view, \
              can_download, created_at, updated_at)";
@@ -149,7 +149,7 @@ impl Somebody {
         pile_up(&self.service, columns, count, &ids, rest)
     }
 
-    /// Codes that were used, each of which stays as long as the session that began by it.
+    /// Used codes, each of which stays as long as the session that it started.
     pub fn pile_up_used_codes(&self, count: u32) -> Result<(), Skip> {
         self.pile_up_apps(1)?;
         let columns = "auth_code (digest, code_challenge, user_id, client_id, redirect_uri, expires_at, session_id)";
@@ -169,7 +169,8 @@ impl Somebody {
         begun.elapsed()
     }
 
-    /// How long it takes until their export is answered so; none when it is not within a few seconds.
+    /// How long it takes until their export gets this status; `None` if it does not within a few
+    /// seconds.
     pub async fn export_is(&self, status: u16) -> Option<Duration> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(5) {

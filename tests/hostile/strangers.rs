@@ -1,4 +1,4 @@
-//! Credentials that nobody has: somebody has to look them up, and those who have one must not wait for that.
+//! Unknown credentials: they have to be looked up, and callers with valid ones must not wait for that.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -20,16 +20,16 @@ use crate::scale::sized;
 
 const PRODUCTS: &str = "/api/v1/products";
 
-/// The email and the password of who has an account, as a form sends them.
+/// The email and the password of a user with an account, as a form sends them.
 const ADA: (&str, &str) = ("ada%40example.com", "lantern+harbour+tulip+nine");
 
-/// Guesses under way: whoever attacks from this process must not take its time from those who are watched.
+/// Concurrent guesses: an attacker in this process must not take time from the callers that are measured.
 const AT_ONCE: usize = 32;
 
-/// The shortest time that a client can be told to wait, and what a busy machine needs.
+/// The shortest wait that a client can be told, and what a busy machine needs.
 const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A key of the right form that nobody has.
+/// A key of the right form that does not exist.
 fn unknown_key() -> String {
     let key = format!("inv_live_{}", Secret::base62().reveal());
     let checksum = base62::<4, 6>(crc32fast::hash(key.as_bytes()).to_be_bytes());
@@ -49,7 +49,7 @@ async fn list(service: &Service, key: &str, address: &str) -> Answer {
     service.caller.send(request).await
 }
 
-/// Presents keys that nobody has until that is too often; how many were looked up.
+/// Presents unknown keys until there are too many. Returns how many were looked up.
 async fn exhaust(service: &Service, address: &str) -> (usize, Answer) {
     for number in 0..1_000 {
         let answer = list(service, &unknown_key(), address).await;
@@ -80,7 +80,8 @@ async fn an_address_with_many_wrong_credentials_is_told_to_wait_and_known_ones_a
         refused.header("ratelimit-policy"),
         Some("\"default\";q=10;w=5")
     );
-    // What cannot be a credential needs no look-up; a key that was good is nobody's guess; and others are not meant.
+    // What cannot be a credential needs no look-up; a key that was valid before is not a guess; other addresses are
+    // not affected.
     let noise = list(&service, "noise", "192.0.2.1").await;
     noise.expect_status(401);
     list(&service, &team.live, "192.0.2.1")
@@ -88,7 +89,7 @@ async fn an_address_with_many_wrong_credentials_is_told_to_wait_and_known_ones_a
         .expect_status(200);
     let other = list(&service, &unknown_key(), "192.0.2.2").await;
     other.expect_status(401);
-    // A good key that comes from there for the first time is told to wait as well, and taken then.
+    // A good key used from there for the first time is told to wait as well, and then accepted.
     let begun = Instant::now();
     while list(&service, &team.test, "192.0.2.1").await.status() == 429 {
         assert!(
@@ -137,7 +138,7 @@ async fn keys_that_nobody_has_cost_others_nothing() {
     others.work(5).await;
 }
 
-/// One who has an account, before a service that is told where each comes from.
+/// A service with one account, behind a proxy that reports the addresses of clients.
 async fn with_account() -> Result<Service, Skip> {
     let settings = [
         ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
@@ -148,7 +149,7 @@ async fn with_account() -> Result<Service, Skip> {
     Ok(service)
 }
 
-/// A password that comes from `address`.
+/// A sign-in from `address`.
 async fn sign_in(
     service: &Service,
     (email, password): (&str, &str),
@@ -161,14 +162,14 @@ async fn sign_in(
     service.caller.send_unchecked(request).await.ok()
 }
 
-/// A wrong password for an account that nobody has; the status.
+/// A wrong password for an account that does not exist. Returns the status.
 async fn guess(service: &Service, account: u32, attempt: u32, address: &str) -> Option<u16> {
     let email = format!("nobody-{account}-{attempt}%40example.com");
     let answer = sign_in(service, (&email, "wrong+by+mistake"), address, "").await;
     answer.map(|it| it.status)
 }
 
-/// The account's owner signs in so many times; the statuses, and how long each took.
+/// The account's owner signs in this many times. Returns the statuses, and how long each took.
 async fn sign_in_again(
     service: &Service,
     times: u32,
@@ -184,7 +185,7 @@ async fn sign_in_again(
     answers
 }
 
-/// So many sites that one password of each takes longer than anybody waits.
+/// So many sites that comparing one password from each takes longer than any request waits.
 #[tokio::test]
 async fn wrong_passwords_from_many_sites_keep_nobody_waiting_who_is_known() {
     const SITES: u32 = 400;
@@ -219,7 +220,7 @@ async fn wrong_passwords_from_many_sites_keep_nobody_waiting_who_is_known() {
     assert!(answers.iter().all(is_good), "{answers:?}");
 }
 
-/// Each address sends as many as it may, of accounts that nobody has: all of them are compared.
+/// Each address sends as many passwords as it may, for accounts that do not exist: all of them are compared.
 #[tokio::test]
 async fn wrong_passwords_from_many_addresses_keep_nobody_from_signing_in() {
     const ADDRESSES: u32 = 16;
@@ -227,7 +228,7 @@ async fn wrong_passwords_from_many_addresses_keep_nobody_from_signing_in() {
     let _turn = attack::turn().await;
     let service = given!(with_account().await);
     let compared = AtomicU32::new(ATTEMPTS);
-    // More together than a core compares.
+    // More together than one core can compare.
     let attack = (0..20 * ADDRESSES).map(async |number| {
         for attempt in 0.. {
             let address = format!("192.0.2.{}", number % ADDRESSES);
@@ -245,16 +246,16 @@ async fn wrong_passwords_from_many_addresses_keep_nobody_from_signing_in() {
         answers = honest => answers,
         _ = join_all(attack) => unreachable!("it goes on without end"),
     };
-    // One of each line goes first.
+    // One of each queue goes first.
     let is_good = |(status, took): &(u16, Duration)| *status == 303 && took.as_secs() < 5;
     assert!(answers.iter().all(is_good), "{answers:?}");
-    // Two counts stay behind of each that is compared, or is the next of its line; and of no others.
+    // Two counts remain for each password that is compared, or is next in its queue; and none for others.
     let kept = given!(counts_of_wrong_passwords(&service));
     let most = 2 * (compared.into_inner() + 2 * ADDRESSES);
     assert!(kept <= most, "{kept} are kept, and not {most}");
 }
 
-/// How many counts of wrong passwords are kept.
+/// How many counts of wrong passwords are stored.
 fn counts_of_wrong_passwords(service: &Service) -> Result<u32, Skip> {
     let count = "SELECT count(*) FROM wrong_password";
     let database = service.own_database()?;

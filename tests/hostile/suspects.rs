@@ -1,4 +1,4 @@
-//! Handshakes that never end, a Redis that lies, clocks that jump, users that are removed.
+//! Handshakes that never end, a lying Redis, clocks that jump, users that are removed.
 
 mod clock;
 mod handshakes;

@@ -1,4 +1,4 @@
-//! A body that is wrong in many ways is answered with less than 64 KiB, whatever it holds.
+//! A body with many violations gets an answer of less than 64 KiB, whatever it holds.
 
 use serde_json::{Value, json};
 use test_support::caller::{Answer, Request};
@@ -7,20 +7,21 @@ use test_support::service::Service;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");
 
-/// The most that an answer may take, its head aside.
+/// The largest answer allowed, without its head.
 const MAX_ANSWER: usize = 64 * 1024;
 
-/// The most bytes that a body may have.
+/// The largest body allowed.
 const MAX_BODY: usize = 64 * 1024;
 
-/// An object of so many different unknown members, of this text `repeats` times and a number.
+/// An object of `count` different unknown members, each named with this text `repeats` times and a
+/// number.
 fn members(count: usize, text: &str, repeats: usize) -> String {
     let text = text.repeat(repeats);
     let members: Vec<_> = (0..count).map(|at| format!("\"{at}{text}\":0")).collect();
     format!("{{{}}}", members.join(","))
 }
 
-/// Bodies that are short for what they say, each in another way.
+/// Bodies that are short for the violations they cause, each in another way.
 fn bodies() -> Vec<(&'static str, String)> {
     let bodies = vec![
         ("as many members as fit", members(7_000, "", 0)),
@@ -91,7 +92,7 @@ async fn whatever_a_body_holds_its_answer_is_short() {
 async fn whatever_a_query_holds_its_answer_is_short() {
     let service = given!(Service::own(BINARY, &[]));
     let team = given!(service.team());
-    // hyper takes an address of at most 65,534 bytes.
+    // hyper accepts a target of at most 65,534 bytes.
     let queries = [
         (
             "many names",

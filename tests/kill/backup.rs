@@ -1,13 +1,13 @@
-//! A rehearsal: the server is lost, and what there is is a backup that was made while it worked.
+//! A rehearsal: the server is lost, and only a backup is left, which was made while the server was working.
 //!
-//! 1. Clients use the service, and settle. Others begin to use it.
-//! 2. In the midst of it a backup is made, and verified.
-//! 3. The server is killed, and its database is not looked at any more.
+//! 1. Clients use the service, and settle. Others start to use it.
+//! 2. Meanwhile a backup is made, and verified.
+//! 3. The server is killed, and its database is no longer used.
 //! 4. The backup is restored into another database, and a server started on it.
-//! 5. Everything that was acknowledged before the backup began is there, and nothing is half there. To the clients of step 1
-//!    nothing has happened: their keys, sessions and idempotency keys go on.
+//! 5. Everything that was acknowledged before the backup began exists, and nothing is half done. For the clients of
+//!    step 1 nothing has changed: their keys, sessions and idempotency keys go on.
 //!
-//! `INVOICING_TEST_DATABASE` says on which engine.
+//! `INVOICING_TEST_DATABASE` sets the engine.
 
 use std::process::Command;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use test_support::service::Service;
 
 use super::BINARY;
 
-/// Runs a command that needs no database of the service, and gives what it prints.
+/// Runs a command that does not need the service's database. Returns its output.
 fn run(arguments: &[&str]) -> Value {
     let output = Command::new(BINARY).args(arguments).arg("--json").output();
     let output = output.expect("the binary can be run");
@@ -28,8 +28,8 @@ fn run(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("a command prints JSON")
 }
 
-/// What clients can know of a database that was taken between two moments: whatever was answered after the first of them may
-/// have happened or not, and what was asked for after the second has not.
+/// What clients can know of a database that was copied between two moments: anything answered after the first of them
+/// may have happened or not, and anything requested after the second has not.
 fn known(operations: &[Operation], began: Duration, ended: Duration) -> Vec<Operation> {
     let asked = operations.iter().filter(|one| one.invoked < ended);
     let doubted = asked.cloned().map(|one| Operation {
@@ -39,13 +39,13 @@ fn known(operations: &[Operation], began: Duration, ended: Duration) -> Vec<Oper
     doubted.collect()
 }
 
-/// How many changes have to be acknowledged for something to be tried.
+/// How many changes must be acknowledged for the test to count.
 const CHANGES: usize = 30;
 
 /// Longer than that takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Waits until so many changes were acknowledged since then.
+/// Waits until enough changes were acknowledged since then.
 async fn worked(running: &Running, since: Duration) {
     let enough = async {
         while running.history.acknowledged(0, since) < CHANGES {
@@ -97,7 +97,7 @@ async fn what_was_acknowledged_before_a_backup_is_there_after_kill_9_and_restore
     let operations = others.history.operations().clone();
     let before = known(&operations, began, ended);
     let mut problems = check(&before, &list(&replicas[0], &other.live).await);
-    // Nobody asks for it again.
+    // These requests are not repeated.
     problems.retain(|problem| !problem.starts_with("in doubt for ever"));
     assert!(problems.is_empty(), "{problems:#?}");
 }

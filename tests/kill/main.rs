@@ -1,17 +1,17 @@
 //! kill -9 in the middle of concurrent requests, again and again on one database.
 //!
-//! Clients use the service ([`test_support::load`]). The server is killed at some moment and started again,
-//! the clients settle, and the history of all rounds so far has to keep what the interface promises:
+//! Clients use the service ([`test_support::load`]). The server is killed at some moment and restarted, the
+//! clients settle, and the history of all rounds so far must keep what the interface promises:
 //!
-//! 1. nothing acknowledged is lost, and nothing half done is visible: every product is there once, as its last
+//! 1. nothing acknowledged is lost, and nothing half done is visible: every product exists once, as its last
 //!    acknowledged answer showed it, or as the one request in doubt would have left it;
 //! 2. every idempotency key still replays what was acknowledged; a request that was not answered is
 //!    carried out exactly once, by then or now;
-//! 3. every session goes on with its last refresh token, or with the one before when the answer was lost.
+//! 3. every session continues with its last refresh token, or with the one before if the answer was lost.
 //!
-//! What a backup is worth then is in `backup.rs`.
+//! `backup.rs` tests a restored backup in the same way.
 //!
-//! `INVOICING_CRASH_ROUNDS` says how often; 8 times unless set.
+//! `INVOICING_CRASH_ROUNDS` sets how often; 8 times unless set.
 
 mod backup;
 
@@ -40,7 +40,7 @@ async fn what_was_acknowledged_survives_kill_9() {
     let mut clients = Clients::new(&team.live, vec![device], fastrand::u64(..));
     for round in 0..rounds() {
         let running = clients.start(&[service.caller.clone()]);
-        // Another moment in every round, from the first commits on.
+        // At a different moment in every round, from the first commits on.
         tokio::time::sleep(Duration::from_millis(40 + round * 37 % 400)).await;
         tokio::task::block_in_place(|| service.crash_and_restart());
         clients = running.stop().await;
@@ -48,7 +48,7 @@ async fn what_was_acknowledged_survives_kill_9() {
         let problems = check(&clients.history.operations(), &catalog);
         assert!(problems.is_empty(), "{problems:#?}");
     }
-    // Otherwise nothing was tried.
+    // Otherwise the test proves nothing.
     let acknowledged = clients.history.acknowledged(0, Duration::ZERO);
     assert!(acknowledged > 20, "only {acknowledged} changes");
 }

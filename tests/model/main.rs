@@ -1,9 +1,9 @@
 //! Random operations of several clients against a model of the interface.
 //!
-//! A plan is a list of operations, few enough values being possible that they get in each other's way:
-//! skus and idempotency keys are used again, products of other teams and modes are addressed. The plan
-//! runs on a server and on [`model::Model`], the interface in memory; every answer must be the one that
-//! the model gives. A plan that diverges is shrunk to one that still does.
+//! A plan is a list of operations, with so few possible values that they get in each other's way: skus
+//! and idempotency keys are reused, products of other teams and modes are addressed. The plan runs on a
+//! server and on [`model::Model`], the interface in memory; every answer must be the model's. A plan
+//! that diverges is shrunk to one that still does.
 //!
 //! | Variable | |
 //! |---|---|
@@ -25,7 +25,7 @@ use run::Stage;
 /// The server and command line under test.
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");
 
-/// A number from a variable.
+/// Reads a number from a variable.
 fn size(variable: &str, default: u64) -> u64 {
     let set = std::env::var(variable).ok();
     set.map_or(default, |text| {

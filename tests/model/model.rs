@@ -7,7 +7,7 @@ use test_support::number::canonical;
 
 use crate::plan::{Client, Members};
 
-/// What a catalog is: a team and a mode.
+/// A catalog: a team and a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Catalog {
     Live,
@@ -16,7 +16,7 @@ pub enum Catalog {
 }
 
 impl Client {
-    /// The catalog that the client's key is for.
+    /// The catalog of the client's key.
     pub fn catalog(self) -> Catalog {
         match self {
             Self::Live | Self::LiveToo | Self::LiveReadOnly => Catalog::Live,
@@ -36,7 +36,7 @@ pub struct Product {
     pub catalog: Catalog,
     /// Assigned by the service.
     pub id: String,
-    /// What it shows, as JSON text, but for id and timestamps.
+    /// Its members as JSON text, except for id and timestamps.
     pub members: BTreeMap<String, String>,
 }
 
@@ -46,19 +46,19 @@ impl Product {
     }
 }
 
-/// What the service should answer.
+/// The expected answer of the service.
 #[derive(Clone, Debug)]
 pub enum Expected {
     /// An error with this status and code.
     Error(u16, &'static str),
-    /// A success that creates; the product gets the id that the service answers.
+    /// A success that creates; the product gets the id from the service's answer.
     Created(Members),
     /// A success that changes the product of this number, or only moves its `updatedAt`.
     Updated(usize),
     Archived,
-    /// The product of this number.
+    /// The product with this number.
     Shown(usize),
-    /// The same text, status and `Location` as before, and the header that says so.
+    /// The same text, status and `Location` as before, and the header that marks a replay.
     Replayed(Success),
 }
 
@@ -74,12 +74,12 @@ pub struct Success {
 #[derive(Debug, Default)]
 pub struct Model {
     pub products: Vec<Product>,
-    /// By catalog and key: what was asked, and what was answered.
+    /// The request and its answer, by catalog and key.
     pub kept: BTreeMap<(Catalog, u8), (String, Success)>,
 }
 
 impl Model {
-    /// Creates, unless something is in the way.
+    /// Creates, unless something prevents it.
     pub fn create(&self, client: Client, body: &Members, key: Option<u8>) -> Expected {
         if !client.writes() {
             return Expected::Error(403, "scope_insufficient");
@@ -99,7 +99,7 @@ impl Model {
         Expected::Created(body.clone())
     }
 
-    /// Changes a product, unless something is in the way.
+    /// Changes a product, unless something prevents it.
     pub fn update(
         &mut self,
         client: Client,
@@ -191,7 +191,7 @@ impl Model {
         }
     }
 
-    /// The id of a product; one that nothing has when there is no such number.
+    /// The id of a product; an unused one if there is no such number.
     pub fn id(&self, number: usize) -> String {
         let id = self.products.get(number).map(|product| product.id.clone());
         id.unwrap_or_else(|| "01a1faef-295b-7c3e-9f21-6d0b8a4c5e17".to_owned())
@@ -224,7 +224,7 @@ impl Model {
     }
 }
 
-/// What makes two requests the same: method, path, and the body as a JSON value.
+/// What identifies a request: method, path, and the body as a JSON value.
 pub fn request(method: &str, id: &str, body: &Members) -> String {
     let members: Vec<_> = body
         .iter()

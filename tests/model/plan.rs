@@ -7,7 +7,7 @@ use proptest::prelude::*;
 /// The members of a body, as JSON text.
 pub type Members = BTreeMap<&'static str, &'static str>;
 
-/// Who acts. The first two share a catalog.
+/// The acting client. The first two share a catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
     /// Team A, Live.
@@ -29,7 +29,8 @@ pub struct Step {
     pub action: Action,
 }
 
-/// What a client does. A product is named by its number among all that were created, whoever did.
+/// A client's action. A product is identified by its number among all products, whichever client
+/// created it.
 #[derive(Clone, Debug)]
 pub enum Action {
     Create {
@@ -59,7 +60,7 @@ pub enum Action {
 pub struct Sent {
     /// One of few idempotency keys.
     pub key: Option<u8>,
-    /// The same JSON value can be written in two ways.
+    /// Whether the members are in reverse order: the same JSON value in another spelling.
     pub reversed: bool,
 }
 
@@ -92,7 +93,7 @@ fn sent() -> impl Strategy<Value = Sent> {
     (prop::option::of(0..4_u8), any::<bool>()).prop_map(|(key, reversed)| Sent { key, reversed })
 }
 
-/// Numbers whose exact value a double cannot hold are among them, and two spellings of one number.
+/// Includes numbers that a double cannot hold exactly, and two spellings of one number.
 const PRICES: [&str; 6] = [
     "0",
     "12.5",
@@ -125,7 +126,7 @@ fn changed() -> impl Strategy<Value = Members> {
     })
 }
 
-/// The members of a body for a new product; seldom one that lacks what is required.
+/// The members of a body for a new product; occasionally without a required one.
 fn created() -> impl Strategy<Value = Members> {
     (changed(), prop::bool::weighted(0.95)).prop_map(|(mut members, complete)| {
         if complete {

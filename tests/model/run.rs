@@ -18,10 +18,10 @@ pub struct Stage<'a> {
     keys: [String; 5],
 }
 
-/// What the service answered otherwise than the model.
+/// How the service's answer differs from the model's.
 type Divergence = String;
 
-/// The idempotency key of a request, if it has one, and what makes another request the same.
+/// The idempotency key of a request, if it has one, and what identifies the request.
 type Kept = Option<(Option<u8>, String)>;
 
 const PRODUCTS: &str = "/api/v1/products";
@@ -37,7 +37,7 @@ impl<'a> Stage<'a> {
         Ok(Self { service, keys })
     }
 
-    /// Runs a plan from the beginning.
+    /// Runs a whole plan.
     pub async fn run(&self, plan: &[Step]) -> Result<(), Divergence> {
         let mut model = Model::default();
         let mut moments = BTreeMap::new();
@@ -69,9 +69,10 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// What the model expects of an action, the request for it, and what an idempotency key keeps.
+    /// The model's expectation for an action, the request for it, and what an idempotency key
+    /// keeps.
     fn ask(&self, model: &mut Model, client: Client, action: &Action) -> (Expected, Request, Kept) {
-        // Numbers beyond the products address what is not there, now and then.
+        // Numbers beyond the products address missing ones, now and then.
         let count = model.products.len() + 1;
         let path = |id: &str| format!("{PRODUCTS}/{id}");
         match action {
@@ -187,7 +188,7 @@ fn kept_of(answer: &Answer) -> Success {
     }
 }
 
-/// Compares an answer with the expected one, and lets the model learn what the service decides.
+/// Compares an answer with the expected one, and lets the model learn the service's decisions.
 fn check(
     model: &mut Model,
     moments: &mut BTreeMap<String, (String, String)>,
@@ -275,7 +276,7 @@ fn parse_member(product: &Shown, name: &str) -> Result<String, Divergence> {
         .ok_or_else(|| format!("{name} is {text}"))
 }
 
-/// Compares a product with the model's, and its moments with those of the last time it was seen.
+/// Compares a product with the model's, and its timestamps with those from when it was last seen.
 fn compare(
     model: &Model,
     moments: &mut BTreeMap<String, (String, String)>,
@@ -306,7 +307,7 @@ fn compare(
     let archived = members["status"] == "\"archived\"";
     let before = moments.insert(id, now.clone());
     match before {
-        // Archiving moves `updatedAt`, and answers no body that would tell to when.
+        // Archiving moves `updatedAt`, without a body in the answer that would show its new value.
         Some((created, updated))
             if created != now.0 || (updated != now.1 && !archived) || updated > now.1 =>
         {

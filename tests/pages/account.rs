@@ -25,7 +25,7 @@ async fn a_password_is_changed_with_the_current_one_and_ends_other_browsers() {
     for page in [&wrong, &weak] {
         assert!(!page.text().contains(PASSWORD) && !page.text().contains(NEW_PASSWORD));
     }
-    // The proof gave the session another cookie, with which it goes on.
+    // The proof gave the session a new cookie, with which it continues.
     let done = one.submit(path, &change(PASSWORD, NEW_PASSWORD)).await;
     done.expect(200, "Your password is changed");
     assert_eq!(two.get("/account").await.status(), 303);
@@ -118,7 +118,7 @@ async fn an_account_is_deleted_after_a_fresh_proof_and_is_gone() {
     let fields = [("confirm_password", PASSWORD)];
     let gone = browser.submit("/account/delete", &fields).await;
     gone.expect(200, "Sign in");
-    // But for the one of whoever might sign in by a passkey.
+    // Except for the one of a user who might sign in with a passkey.
     let left: Vec<_> = browser.cookies.keys().collect();
     assert_eq!(left, ["invoicing-8080-passkey"]);
     let fields = [("email", "admin@example.com"), ("password", PASSWORD)];

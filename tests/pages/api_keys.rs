@@ -21,7 +21,7 @@ fn wanted(mode: &'static str) -> [(&'static str, &'static str); 4] {
     ]
 }
 
-/// The key that a page shows, if it shows one.
+/// The key that a page shows, if any.
 fn key(page: &Shown) -> Option<String> {
     let text = page.text();
     let (_, rest) = text.split_once("<code id=\"made\">")?;
@@ -69,7 +69,7 @@ async fn a_key_shows_where_it_was_last_used_from() {
         lists(&service, &key(&page).expect("it is shown")).await,
         200
     );
-    // It is written down some seconds later.
+    // It is written some seconds later.
     let shown = async {
         while !browser.get(&path).await.text().contains("from 127.0.0.1") {
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -98,7 +98,7 @@ async fn a_key_is_rotated_and_the_old_one_works_on_for_the_overlap() {
         (lists(&service, &old).await, lists(&service, &new).await),
         (200, 200)
     );
-    // Once: the old one has no other to come.
+    // Only once: the old key already has a successor.
     let again = browser.post(&rotate, &fields).await;
     again.expect(422, "was rotated before");
 
@@ -143,13 +143,13 @@ async fn a_live_key_needs_a_fresh_sign_in_and_what_waits_is_done_once_it_is_prov
     let before = browser.cookies.clone();
     let page = browser.submit(&path, &with(PASSWORD)).await;
     assert!(key(&page).is_some(), "{}", page.text());
-    // The proof has given the session another cookie.
+    // The proof has given the session a new cookie.
     assert_ne!(browser.cookies, before);
     let mut old = Browser::new(&service);
     old.cookies = before;
     assert_eq!(old.get("/account/devices").await.status(), 303);
 
-    // A test key opens nothing that is of worth.
+    // A test key opens nothing of value.
     age_sign_ins(&service);
     let page = browser.submit(&path, &wanted("test")).await;
     assert!(key(&page).is_some(), "{}", page.text());

@@ -1,11 +1,11 @@
-//! What people type, and what links bring, is text on every page: no markup, no header, no way to another site.
+//! Typed text and link parameters stay text on every page: no markup, no header, no way to another site.
 //!
-//! 1. [`CORPUS`] is put into everything that is stored and shown, and every page is looked at.
-//! 2. It comes in every parameter of every page, and in every field of every form. Their names are read from the sources of
-//!    the pages, so that none is forgotten here.
-//! 3. [`ELSEWHERE`] comes in each of them as well, and nothing leads there.
+//! 1. [`CORPUS`] is put into everything that is stored and shown, and every page is checked.
+//! 2. It is sent in every parameter of every page, and in every field of every form. Their names are read from the
+//!    sources of the pages, so that none is forgotten here.
+//! 3. [`ELSEWHERE`] is sent in each of them as well, and nothing leads there.
 //!
-//! Forms that only a good link leads to are in `markup.rs`, the page that asks for an app in `authorize/markup.rs`.
+//! Forms that need a valid link are in `markup.rs`, the consent page of apps in `authorize/markup.rs`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::team::{PASSWORD, person};
 
 pub const ADA: &str = "ada@example.com";
 
-/// What would be an element or an attribute if it were not text.
+/// Texts that would be an element or an attribute if they were not escaped.
 pub const CORPUS: [&str; 10] = [
     "/\"><xss>",
     "<xss onload=x>",
@@ -39,7 +39,7 @@ pub const CORPUS: [&str; 10] = [
 pub const POLYGLOT: &str =
     "javascript:xss()//--></title></textarea></script>'><xss a=' xss='1\"><xss a=\" xss=\"1{{7*7}}";
 
-/// Where nothing of ours may lead, as browsers read it.
+/// Places to which none of our pages may lead, as browsers read them.
 pub const ELSEWHERE: [&str; 8] = [
     "https://evil.example/",
     "//evil.example/",
@@ -51,7 +51,7 @@ pub const ELSEWHERE: [&str; 8] = [
     "/a\r\nset-cookie: xss=1\r\n\r\n<xss>",
 ];
 
-/// Fails where something has become markup, a header, or a way to another site.
+/// Fails if any of it has become markup, a header, or a way to another site.
 #[track_caller]
 pub fn is_harmless(case: &str, shown: &Shown) {
     for (name, value) in &shown.0.headers {
@@ -86,7 +86,7 @@ pub fn is_harmless(case: &str, shown: &Shown) {
     }
 }
 
-/// Whether a browser stays on this server by it.
+/// Whether a browser stays on this server when it follows the address.
 fn is_own(address: &str) -> bool {
     let path = address.strip_prefix('/').unwrap_or("/");
     let is_path = !path.starts_with(['/', '\\', '\t']);
@@ -103,7 +103,7 @@ fn an_address_of_another_site_is_told_from_one_of_ours() {
     }
 }
 
-/// A server that sends mail, so that it has the forms which need that; nobody takes the mail.
+/// A server that sends mail, so that it has the forms that need it; the mail is never accepted.
 pub fn mailing() -> Option<Service> {
     server_with(&[
         ("INVOICING_SMTP_URL", "smtp://127.0.0.1:1"),
@@ -111,9 +111,9 @@ pub fn mailing() -> Option<Service> {
     ])
 }
 
-/// A team of that name, whose only owner is Ada. The id comes back.
+/// Creates a team of that name, whose only owner is Ada. Returns its id.
 pub fn team_of_ada(service: &Service, name: &str) -> String {
-    // It may begin as an option does.
+    // The name may begin like an option.
     let create = ["team", "create", &format!("--name={name}")];
     let team = service.command(&create).expect("an own server");
     let team = team["id"].as_str().expect("an id").to_owned();
@@ -172,7 +172,7 @@ async fn what_is_stored_is_text_on_every_page() {
         let file = file["id"].as_str().expect("an id");
         command(&["link", "create", "--file", file, "--user", ADA, &name]);
         let members = format!("/teams/{team}/settings/members");
-        // Not every value is an email with this; those that are none come back in the form.
+        // Some of these are not valid emails; those come back in the form.
         let email = format!("{}@example.com", value.replace([' ', '"', '(', ')'], ""));
         let invitation = [("email", email.as_str()), ("role", "viewer")];
         is_harmless(value, &browser.post(&members, &invitation).await);
@@ -194,7 +194,7 @@ async fn what_is_stored_is_text_on_every_page() {
     }
 }
 
-/// The names in the sources of the pages behind `before`, up to `end`.
+/// The names in the sources of the pages that follow `before`, up to `end`.
 fn names(before: &str, end: char) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pages")];
@@ -292,7 +292,7 @@ async fn no_field_of_a_form_becomes_markup_a_header_or_a_way_elsewhere() {
     }
 }
 
-/// What a form takes in this field.
+/// A valid value for this field.
 fn good(name: &str) -> &'static str {
     match name {
         "email" => "somebody@example.com",
@@ -300,7 +300,7 @@ fn good(name: &str) -> &'static str {
         "mode" => "test",
         "scope" => "read-only",
         "id" => "00000000-0000-0000-0000-000000000000",
-        // The current one is wrong, so that Ada's stays what it is.
+        // The current one is wrong, so that Ada's password stays as it is.
         "password" | "confirm_password" => PASSWORD,
         _ => "Something",
     }

@@ -3,7 +3,7 @@
 use crate::browser::{Browser, server};
 use crate::team::{PASSWORD, signed_in, team};
 
-/// Makes a key of that name.
+/// Creates a key with this name.
 async fn make_key(browser: &mut Browser<'_>, team: &str, name: &str) {
     let keys = format!("/teams/{team}/settings/integrations/api-keys");
     let fields = [

@@ -1,4 +1,4 @@
-//! A browser without scripts: it keeps cookies, and sends forms from a page of the server.
+//! A browser without scripts: it keeps cookies, and sends forms as from a page of the server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,10 +10,11 @@ use test_support::service::Service;
 
 use crate::BINARY;
 
-/// Where people reach the servers of these tests; nothing listens there, and nobody asks.
+/// The origin under which people reach the servers of these tests; nothing listens there, and no
+/// request goes there.
 pub const ORIGIN: &str = "http://localhost:8080";
 
-/// The cookie of a session there.
+/// The session cookie of that origin.
 pub const COOKIE: &str = "invoicing-8080";
 
 /// A server with pages, unless the tests run against a deployment.
@@ -28,7 +29,7 @@ pub fn server_with(settings: &[(&str, &str)]) -> Option<Service> {
     Service::own(BINARY, &all).ok()
 }
 
-/// The path of the link that a command makes.
+/// The path of the link that a command creates.
 pub fn link_path(service: &Service, command: &[&str]) -> String {
     let link = service.command(&[command, &["--origin", ORIGIN]].concat());
     let link = link.expect("an own server");
@@ -42,7 +43,7 @@ pub struct Browser<'a> {
     pub cookies: BTreeMap<String, String>,
 }
 
-/// What it shows.
+/// The page that it shows.
 pub struct Shown(pub Received);
 
 impl fmt::Debug for Shown {
@@ -75,14 +76,14 @@ impl<'a> Browser<'a> {
         self.send(request).await
     }
 
-    /// Sends a form and goes where its answer leads.
+    /// Sends a form and follows the answer.
     pub async fn submit(&mut self, path: &str, fields: &[(&str, &str)]) -> Shown {
         let answer = self.post(path, fields).await;
         assert_eq!(answer.status(), 303, "{answer:?}");
         self.follow(&answer).await
     }
 
-    /// Goes where an answer leads, and on from there.
+    /// Follows an answer, and any further redirects.
     pub async fn follow(&mut self, answer: &Shown) -> Shown {
         let mut shown = self.get(&answer.location()).await;
         for _ in 0..3 {
@@ -125,7 +126,7 @@ impl<'a> Browser<'a> {
         }
     }
 
-    /// Signs in, and expects that it works.
+    /// Signs in, and asserts that it works.
     pub async fn sign_in(&mut self, email: &str, password: &str) {
         let answer = self
             .post("/sign-in", &[("email", email), ("password", password)])
@@ -134,7 +135,7 @@ impl<'a> Browser<'a> {
     }
 }
 
-/// A form, without saying where it comes from.
+/// A form without headers about its origin.
 pub fn form(path: &str, fields: &[(&str, &str)]) -> Request {
     let mut text = Serializer::new(String::new());
     Request::new("POST", path)
@@ -143,7 +144,7 @@ pub fn form(path: &str, fields: &[(&str, &str)]) -> Request {
         .header("content-type", "application/x-www-form-urlencoded")
 }
 
-/// A form with a file, in the field of that name, without saying where it comes from.
+/// A form with a file, in the field with this name, without headers about its origin.
 pub fn upload(path: &str, fields: &[(&str, &str)], file: &[u8]) -> Request {
     const BOUNDARY: &str = "----boundary-of-a-browser";
     let mut body = Vec::new();
@@ -177,7 +178,7 @@ impl Shown {
         String::from_utf8(self.0.body.clone()).expect("pages are UTF-8")
     }
 
-    /// Fails, with the page, unless it has this text.
+    /// Fails, printing the page, unless it has this status and text.
     #[track_caller]
     pub fn expect(&self, status: u16, text: &str) -> &Shown {
         assert_eq!(self.status(), status, "{}", self.text());
@@ -189,7 +190,7 @@ impl Shown {
         self
     }
 
-    /// The values of the hidden fields of that name, in order.
+    /// The values of the hidden fields with this name, in order.
     pub fn hidden(&self, name: &str) -> Vec<String> {
         let begin = format!("<input type=\"hidden\" name=\"{name}\" value=\"");
         let text = self.text();

@@ -1,4 +1,5 @@
-//! What a deactivated user is told in a browser, and others are not (docs/decisions.md, X62).
+//! What the browser of a deactivated user shows, and does not show to others (docs/decisions.md,
+//! X62).
 
 use crate::browser::{Browser, server};
 use crate::team::{PASSWORD, person, signed_in, team};

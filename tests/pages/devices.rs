@@ -8,7 +8,7 @@ use crate::team::{PASSWORD, person};
 
 const ADA: &str = "ada@example.com";
 
-/// A device of that user, signed in by the command line: its access token.
+/// Signs in a device of this user with the command line. Returns its access token.
 pub async fn app(service: &Service, user: &str, client: &str) -> String {
     use test_support::service::{CODE_CHALLENGE, CODE_VERIFIER};
     let uri = "com.example.app:/signed-in";
@@ -64,7 +64,7 @@ async fn an_app_that_is_signed_out_here_is_out_at_once() {
     browser.sign_in(ADA, PASSWORD).await;
     let page = browser.get("/account/devices").await;
     page.expect(200, "one/1").expect(200, "two/1");
-    // The newest first.
+    // The newest comes first.
     let ids = page.hidden("id");
     let page = browser
         .submit("/account/devices/end-session", &[("id", &ids[0])])

@@ -1,4 +1,4 @@
-//! What every page says besides (docs/decisions.md, W28, V1, V2).
+//! The headers of every page (docs/decisions.md, W28, V1, V2).
 
 use crate::browser::{Browser, server, server_with};
 use crate::team::{PASSWORD, person};
@@ -57,7 +57,7 @@ async fn behind_tls_the_cookie_is_bound_to_the_host() {
     }
     let hsts = answer.header("strict-transport-security");
     assert_eq!(hsts, Some("max-age=31536000"));
-    // A cookie by the name of the other kind is nobody's.
+    // A cookie under the name of the other kind is ignored.
     let session = browser
         .cookies
         .remove("__Host-invoicing")
@@ -121,7 +121,7 @@ async fn all_browsers_of_a_user_have_one_limit() {
     while first.get("/account").await.status() != 429 {}
     let refused = second.get("/account").await;
     refused.expect(429, "Too many requests");
-    // Of somebody else it is another one.
+    // Another user has a separate limit.
     person(&service, "ben@example.com").await;
     second.cookies.clear();
     second.sign_in("ben@example.com", PASSWORD).await;

@@ -5,7 +5,7 @@ use test_support::service::Service;
 use crate::browser::{Browser, server};
 use crate::team::{PASSWORD, age_sign_ins, member, signed_in, team};
 
-/// A link of the member's to a file of the team's, by its id.
+/// Creates a link of the member to a file of the team. Returns its id.
 fn link(service: &Service, team: &str, email: &str, file: &str) -> String {
     let create = ["file", "create", "--team", team, "--name", file];
     let file = service.command(&create).expect("an own server");
@@ -40,7 +40,7 @@ async fn links_are_listed_newest_first_and_one_is_revoked() {
         .expect(200, "For the auditor")
         .expect(200, "member@example.com");
     assert_eq!(page.hidden("id"), [newer.as_str(), &older]);
-    // A page that begins behind the newest leads back to it.
+    // A page that starts after the newest leads back to it.
     let page = browser.get(&format!("{path}?after={newer}")).await;
     assert_eq!(page.hidden("id"), [older.as_str()]);
     page.expect(200, &format!("<a href=\"{path}\">Newest</a>"));

@@ -9,10 +9,10 @@ use crate::devices::app;
 use crate::team::{change, signed_in, team};
 use crate::weight::MOST;
 
-/// So many of each, besides those that the test itself is: more than two pages.
+/// This many of each, besides those of the test itself: more than two pages.
 const CROWD: usize = 110;
 
-/// What the engines call alike in no way: a random id, and 32 random bytes.
+/// Expressions that the engines spell differently: a random id, and 32 random bytes.
 fn random(service: &Service) -> [&'static str; 2] {
     let database = service.own_database().expect("an own server");
     match database.starts_with("sqlite:") {
@@ -24,7 +24,7 @@ fn random(service: &Service) -> [&'static str; 2] {
     }
 }
 
-/// Copies the one row of a table, each time with other values.
+/// Copies the only row of a table, each time with other values.
 fn copies(table: &str, set: impl Fn(usize) -> String) -> String {
     let copy = |number| {
         let set = set(number);
@@ -69,7 +69,7 @@ fn gather(service: &Service) {
     );
 }
 
-/// What stands behind `mark` on the pages of a list, which begins at `path`.
+/// The ids that follow `mark` on the pages of a list, starting at `path`.
 async fn walk(browser: &mut Browser<'_>, path: &str, label: &str, mark: &str) -> Vec<String> {
     let mut loaded = 0;
     for asset in ["style.css", "page.js", "icon.svg"] {
@@ -89,7 +89,7 @@ async fn walk(browser: &mut Browser<'_>, path: &str, label: &str, mark: &str) ->
         let (_, pager) = pager.unwrap_or_else(|| panic!("{path}: no {label}"));
         let (pager, _) = pager.split_once("</nav>").expect("an end");
         pages += 1;
-        // The first ones are where they were.
+        // The first page has no link to itself.
         assert_eq!(
             pager.contains(">First<") || pager.contains(">Newest<"),
             pages > 1
@@ -116,7 +116,7 @@ async fn a_long_list_is_shown_in_pages_that_leave_nobody_out() {
         (members.as_str(), "Pages of members", "/remove?id=", 1),
         ("/", "Pages", "<p><a href=\"/teams/", 1),
         ("/account", "Pages of teams", left, 1),
-        // This browser is not one to sign out.
+        // This browser is not offered for signing out.
         ("/account/devices", "Pages of browsers", browsers, 0),
         ("/account/devices", "Pages of apps", apps, 1),
     ] {

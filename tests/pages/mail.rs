@@ -1,4 +1,4 @@
-//! What is mailed: invitations, links to set a password anew, and to a new email.
+//! The mail of the service: invitations, links to reset a password, and links to a new email.
 
 use std::any::Any;
 
@@ -11,10 +11,10 @@ use crate::team::{PASSWORD, age_sign_ins, person, signed_in, team};
 
 const ADA: &str = "ada@example.com";
 
-/// A password that is another than everybody's.
+/// A password that differs from the usual one.
 const OTHER: &str = "quarry violin marble seven";
 
-/// A server that sends mail, and who takes it.
+/// A server that sends mail, and the mail server that it uses.
 fn mailing(manner: Manner) -> Option<(Service, MailServer)> {
     let mail = MailServer::start(manner);
     let settings = [
@@ -30,7 +30,7 @@ fn mailing(manner: Manner) -> Option<(Service, MailServer)> {
     Some((server_with(&settings)?, mail))
 }
 
-/// The path of its link.
+/// The path of the link in the letter.
 fn link(mail: &Mail) -> String {
     mail.link(ORIGIN)
         .unwrap_or_else(|| panic!("{}", mail.text()))
@@ -94,7 +94,7 @@ async fn an_invitation_to_what_is_no_address_comes_back() {
         let refused = owner.post(&path, &fields).await;
         refused.expect(422, "id=\"email-complaint\"");
     }
-    // What was sent before would come before.
+    // Anything sent before would arrive before.
     let fields = [("email", "bo@example.com"), ("role", "member")];
     assert_eq!(owner.post(&path, &fields).await.status(), 303);
     assert_eq!(mail.next().await.to, ["bo@example.com"]);
@@ -115,7 +115,7 @@ async fn a_forgotten_password_is_set_anew_by_a_link_that_is_mailed() {
         .expect(422, "id=\"email-complaint\"")
         .expect(422, "value=\"ada\"");
 
-    // To the stored address, whatever was typed.
+    // To the stored address, however it was typed.
     let page = browser
         .submit("/reset", &[("email", " ADA@Example.com ")])
         .await;
@@ -133,7 +133,7 @@ async fn a_forgotten_password_is_set_anew_by_a_link_that_is_mailed() {
     Browser::new(&service).sign_in(ADA, OTHER).await;
 }
 
-/// Neither the answer tells, nor a letter to somebody else.
+/// Neither the answer reveals it, nor a letter to another address.
 #[tokio::test]
 async fn whoever_asks_for_a_reset_does_not_learn_who_has_an_account() {
     let Some((service, mail)) = mailing(Manner::Takes) else {
@@ -157,7 +157,7 @@ async fn whoever_asks_for_a_reset_does_not_learn_who_has_an_account() {
     browser
         .post("/reset", &[("email", "ben@example.com")])
         .await;
-    // Three an hour for Ada, and nothing for nobody.
+    // Three an hour for Ada, and none for the unknown address.
     let mut to = Vec::new();
     for _ in 0..4 {
         to.extend(mail.next().await.to);
@@ -167,8 +167,7 @@ async fn whoever_asks_for_a_reset_does_not_learn_who_has_an_account() {
     assert_eq!(mail.waiting().await, None);
 }
 
-/// So the time of the answer says nothing either.
-/// Keeps others from writing, in PostgreSQL from reading, too.
+/// Keeps others from writing, in PostgreSQL from reading, too, so that the time of the answer reveals nothing either.
 fn locked(service: &Service) -> Box<dyn Any> {
     let database = service.own_database().expect("an own server");
     let Some(path) = database.strip_prefix("sqlite:") else {
@@ -192,13 +191,14 @@ async fn whoever_asks_for_a_reset_does_not_wait_for_the_database() {
         let answer = browser.post("/reset", &[("email", email)]).await;
         assert_eq!(answer.status(), 303, "{answer:?}");
     }
-    // What waits for the database is refused: 503.
+    // A request that needs the database is refused: 503.
     let sign_in = [("email", ADA), ("password", PASSWORD)];
     let refused = browser.post("/sign-in", &sign_in).await;
     assert_eq!(refused.status(), 503, "{refused:?}");
 }
 
-/// P17: a take-over by whoever has the mailbox that a user has just left. SQLite has one writer, and the look-up is no other.
+/// P17: a take-over by the owner of a mailbox that a user has just left. SQLite has one writer, so a look-up cannot be
+/// overtaken there.
 #[tokio::test]
 async fn a_reset_never_goes_to_an_email_that_was_left_meanwhile() {
     let Some((service, mail)) = mailing(Manner::Takes) else {
@@ -221,7 +221,7 @@ async fn a_reset_never_goes_to_an_email_that_was_left_meanwhile() {
         tokio::task::yield_now().await;
     }
     moving.commit();
-    // What was sent before would come before.
+    // Anything sent before would arrive before.
     while ask(
         database,
         &format!("SELECT email FROM \"user\" WHERE email = '{new}'"),
@@ -276,7 +276,7 @@ async fn a_new_email_counts_once_its_link_was_followed_and_the_old_one_is_told()
     assert_eq!(letter.to, ["ada@example.org"]);
     let link = link(&letter);
 
-    // A slip of the keyboard gives nobody an account: the link alone is not enough.
+    // A typo in the address does not give its owner the account: the link alone is not enough.
     let mut nobody = Browser::new(&service);
     assert!(
         nobody
@@ -297,7 +297,7 @@ async fn a_new_email_counts_once_its_link_was_followed_and_the_old_one_is_told()
     nobody.get(&link).await.expect(404, "no such page");
     nobody.post(&link, &[]).await.expect(404, "no such page");
 
-    // A scanner of mail changes nothing.
+    // A mail scanner that opens the link changes nothing.
     ada.get(&link).await.expect(200, "ada@example.org");
     ada.get("/account")
         .await
@@ -357,7 +357,7 @@ async fn a_new_email_needs_a_fresh_sign_in_and_one_of_somebody_else_is_not_told(
     wrong.expect(422, "id=\"email-complaint\"");
 }
 
-/// A link is worth as much as a password, and addresses are nobody's business.
+/// A link is worth as much as a password, and addresses are private.
 #[tokio::test]
 async fn a_server_that_refuses_mail_harms_nobody_and_tells_nothing() {
     let Some((service, mail)) = mailing(Manner::RefusesForGood) else {
@@ -370,7 +370,7 @@ async fn a_server_that_refuses_mail_harms_nobody_and_tells_nothing() {
     while !service.log().contains("mail was given up") {
         tokio::task::yield_now().await;
     }
-    // The log says that, and neither to whom nor what.
+    // The log reports the failure, but neither the recipient nor the contents.
     let log = service.log().replace("/reset/{token}", "");
     assert!(!log.contains(ADA) && !log.contains("/reset/"), "{log}");
     mail.behave(Manner::Takes);

@@ -1,7 +1,7 @@
-//! The pages, as browsers without scripts use them: a server of its own for each test, cookies, forms.
+//! The pages, as browsers without scripts use them: each test has its own server, cookies and forms.
 //!
-//! [`browser`] keeps cookies and sends forms as a browser does; [`team`] has people in a team who are signed in. What needs
-//! a clock that moves is in `tests/store/people`, over the same methods of the service.
+//! [`browser`] keeps cookies and sends forms as a browser does; [`team`] has signed-in people in a team. Tests that
+//! need a clock that moves are in `tests/store/people`, on the same methods of the service.
 
 mod account;
 mod api_keys;

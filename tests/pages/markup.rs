@@ -1,14 +1,14 @@
-//! What is typed into forms that only a good link leads to, and what a file brings to a plan, is text as well: the rest of
-//! `attacks.rs`, whose corpus this takes.
+//! Input into forms that need a valid link, and the contents of an imported file, stay text as well: the rest of
+//! `attacks.rs`, with the same corpus.
 
 use crate::attacks::{ADA, CORPUS, ELSEWHERE, POLYGLOT, ada, is_harmless, mailing, team_of_ada};
 use crate::browser::{Browser, link_path};
 use crate::team::person;
 
-/// No password, so that the link stays good and the form comes back.
+/// Not a valid password, so that the link stays valid and the form comes back.
 const WEAK: &str = "tulip";
 
-/// Puts each value into each field alone, and into all at once. The form has to come back each time.
+/// Puts each value into each field alone, and into all at once. The form must come back each time.
 async fn refused_forms_are_harmless(browser: &mut Browser<'_>, path: &str, good: &[(&str, &str)]) {
     browser.get(path).await.expect(200, "<form");
     for value in CORPUS.into_iter().chain(ELSEWHERE).chain([POLYGLOT]) {

@@ -1,12 +1,12 @@
-//! Every page and form, by everybody: exactly who may, gets what it is for. The list is held against the routes of the
-//! server, so that a page cannot be forgotten here.
+//! Every page and form, for every role: exactly those who may use it get it. The list is checked against the routes of
+//! the server, so that no page can be forgotten here.
 
 use std::collections::BTreeSet;
 
 use crate::browser::{Browser, form, server};
 use crate::team::{PASSWORD, age_sign_ins, person, signed_in, team};
 
-/// Who asks.
+/// The role that sends the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Who {
     Nobody,
@@ -23,7 +23,8 @@ const ALL: [Who; 6] = [Nobody, Stranger, Viewer, Member, Admin, Owner];
 const SIGNED_IN: &[Who] = &[Stranger, Viewer, Member, Admin, Owner];
 const MANAGERS: &[Who] = &[Admin, Owner];
 
-/// A page or form, and who may: 200 for a page, 303 for a form; a form with an id that nothing has is 404 for who may.
+/// A page or form, and which roles may use it: 200 for a page, 303 for a form; a form with an unknown id is 404 for
+/// these roles.
 pub struct Row {
     pub method: &'static str,
     pub path: &'static str,
@@ -131,7 +132,7 @@ pub const ROWS: [Row; 55] = [
         fresh: true,
         ..row("POST", "/confirm", SIGNED_IN, 303)
     },
-    // Nobody's, as there is no provider; with one, tests/pages/provider.
+    // For no role, as there is no provider; with one, tests/pages/provider.
     row("GET", "/sign-in/provider", &[], 303),
     row("GET", "/sign-in/callback", &[], 400),
     row("GET", "/confirm/provider", &[], 303),
@@ -180,7 +181,7 @@ pub const ROWS: [Row; 55] = [
             404,
         )
     },
-    // Where no mail is sent, an email is changed by nobody; mail.rs.
+    // Without mail, emails cannot be changed; mail.rs.
     Row {
         fresh: true,
         ..row("POST", "/account/email", SIGNED_IN, 404)
@@ -193,26 +194,26 @@ pub const ROWS: [Row; 55] = [
     row("GET", "/reset/{token}", &[], 200),
 ];
 
-/// What is not in the table, and why.
+/// The routes that are not in the table, and why.
 pub const ELSEWHERE: [(&str, &str); 18] = [
     ("GET", "/"), // leads to the products of the one team; products.rs
     ("POST", "/teams/{team}/products/import"), // takes a file; product_import.rs
-    ("GET", "/teams/{team}/products/import/plan"), // for whoever has made the plan; product_import.rs
+    ("GET", "/teams/{team}/products/import/plan"), // for the user who made the plan; product_import.rs
     ("POST", "/sign-out"), // ends the session that the others need; sign_in.rs
     ("POST", "/setup/{token}"), // setup.rs
-    ("POST", "/invitation/{token}"), // for whoever has the link; members.rs
-    ("POST", "/account/delete"), // ends who asks; account.rs
-    ("POST", "/reset"),    // for everybody, where mail is sent; mail.rs
-    ("POST", "/reset/{token}"), // for whoever has the link; sign_in.rs
+    ("POST", "/invitation/{token}"), // for the holder of the link; members.rs
+    ("POST", "/account/delete"), // deletes the caller's account; account.rs
+    ("POST", "/reset"),    // for every role, if mail is sent; mail.rs
+    ("POST", "/reset/{token}"), // for the holder of the link; sign_in.rs
     ("GET", "/assets/style.css"), // headers.rs
     ("GET", "/assets/page.js"), // the same
     ("GET", "/assets/passkey.js"), // the same
     ("GET", "/assets/icon.svg"), // the same
     ("GET", "/docs"),      // tests/contract/docs.rs, like all below it
     ("POST", "/api/auth/mobile/revoke"), // tests/contract/revocation.rs
-    ("POST", "/api/auth/mobile/authorize"), // authorize.rs
+    ("POST", "/api/auth/mobile/authorize"), // authorize/
     ("GET", "/.well-known/oauth-authorization-server"), // the same
-    ("GET", "/api/"),      // the documents: tests/documents; authorize.rs
+    ("GET", "/api/"),      // the documents: tests/documents; authorize/
 ];
 
 const FIELDS: [(&str, &str); 6] = [
@@ -250,7 +251,7 @@ async fn exactly_who_may_gets_what_a_page_is_for() {
             let is_post = *method == "POST";
             let case = format!("{who:?} {method} {path}");
             if is_post {
-                // Nothing happens but for a page of ours.
+                // Nothing happens unless the form comes from a page of ours.
                 for from in [None, Some("cross-site"), Some("none")] {
                     let request = form(&path, &FIELDS);
                     let request = match from {
@@ -283,13 +284,14 @@ async fn exactly_who_may_gets_what_a_page_is_for() {
     }
 }
 
-/// Nobody is led to the sign-in page; whoever is no member finds nothing; a member is told that the role is not enough.
+/// Asserts a refusal: without a sign-in, a redirect to the sign-in page; outside of the team, 404; for a member, that
+/// the role is not enough.
 fn refused(who: Who, case: &str, shown: &crate::browser::Shown) {
     match (who, shown.status()) {
         (_, 404) => {}
         (Nobody, 303) => assert!(shown.location().starts_with("/sign-in"), "{case}"),
         (Viewer | Member, 403) => {}
-        // The sign-in page leads on whoever is signed in.
+        // The sign-in page redirects users who are signed in.
         (_, 303) if case.ends_with("GET /sign-in") => assert_eq!(shown.location(), "/", "{case}"),
         (_, status) => panic!("{case}: {status}\n{}", shown.text()),
     }
@@ -350,7 +352,7 @@ async fn no_get_changes_a_row() {
     assert_eq!(sum(), before);
 }
 
-/// How many rows there are that people's doings make, and what they say but for the minute of the last use.
+/// Counts the rows that users' actions create, with their contents except for the minute of the last use.
 fn checksum(service: &test_support::service::Service) -> String {
     let database = service.own_database().expect("an own server");
     let query = "SELECT (SELECT count(*) FROM email_change) || ' ' || (SELECT count(*) FROM mail_count) || ' ' || (SELECT count(*) FROM audit_event) || ' ' || (SELECT count(*) FROM one_time_link) || ' ' || \

@@ -9,7 +9,7 @@ fn path(team: &str) -> String {
     format!("/teams/{team}/settings/members")
 }
 
-/// The path of the link that a page shows, if it shows one.
+/// The path of the link that a page shows, if any.
 fn link(page: &Shown) -> Option<String> {
     let text = page.text();
     let (_, rest) = text.split_once("<code id=\"made\">")?;
@@ -17,7 +17,7 @@ fn link(page: &Shown) -> Option<String> {
     link.strip_prefix(ORIGIN).map(str::to_owned)
 }
 
-/// Invites, in a browser, and gets the path of the link.
+/// Invites in a browser. Returns the path of the link.
 async fn invite(browser: &mut Browser<'_>, team: &str, email: &str, role: &str) -> String {
     let page = browser
         .submit(&path(team), &[("email", email), ("role", role)])
@@ -25,7 +25,7 @@ async fn invite(browser: &mut Browser<'_>, team: &str, email: &str, role: &str) 
     link(&page).unwrap_or_else(|| panic!("{}", page.text()))
 }
 
-/// What somebody types who is no user yet.
+/// The input of a new user.
 const NEW: [(&str, &str); 2] = [("name", "Bo"), ("password", PASSWORD)];
 
 /// The id of a member.
@@ -69,7 +69,7 @@ async fn somebody_is_invited_makes_an_account_and_is_in_the_team() {
         .expect(200, "Nobody is invited now");
 }
 
-/// A take-over.
+/// An attempted take-over.
 #[tokio::test]
 async fn a_user_who_exists_signs_in_and_confirms_and_nobody_else_does() {
     let Some(service) = server() else { return };
@@ -131,7 +131,7 @@ async fn what_gives_power_or_takes_it_needs_a_fresh_sign_in() {
     let remove = format!("{path}/remove");
     let asked = owner.post(&remove, &[("id", &viewer)]).await;
     asked.expect(403, asks);
-    // What is less needs none.
+    // A lower role needs none.
     invite(&mut owner, &team, "bo@example.com", "member").await;
     let fields = [("id", viewer.as_str()), ("role", "member")];
     owner
@@ -251,7 +251,7 @@ async fn names_and_emails_are_text_whatever_they_look_like() {
             assert!(!text.contains(markup), "{text}");
         }
     }
-    // A refused form comes back with what was typed.
+    // A refused form comes back with its input.
     let fields = [("email", "<svg/onload=x>"), ("role", "member")];
     let refused = owner.post(&path(&team), &fields).await;
     refused.expect(422, "id=\"email-complaint\"");

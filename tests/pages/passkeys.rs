@@ -1,4 +1,4 @@
-//! Passkeys on the pages: what a script would send, sent by a test with a passkey of its own.
+//! Passkeys on the pages: the test sends what a script would send, using its own passkey.
 
 use test_support::passkey::Passkey;
 use test_support::service::Service;
@@ -9,7 +9,7 @@ use crate::team::{PASSWORD, age_sign_ins, person};
 
 const ADA: &str = "ada@example.com";
 
-/// What a page asks a passkey for, if it does.
+/// The options of a page for a passkey, if it has any.
 fn options(page: &Shown) -> Option<String> {
     let text = page.text();
     let begun = text.split("data-options=\"").nth(1)?;
@@ -24,7 +24,7 @@ async fn signed_in(service: &Service) -> Browser<'_> {
     browser
 }
 
-/// The form of a page that asks for a new passkey, with one that is made for it.
+/// The form of a page for adding a passkey, filled in with a new one.
 async fn made(browser: &mut Browser<'_>) -> (Passkey, [(&'static str, String); 3]) {
     let page = browser.get("/account/passkeys").await;
     let options = options(&page).expect("it asks for one");
@@ -54,7 +54,7 @@ fn borrowed<'a, const N: usize>(fields: &'a [(&'a str, String); N]) -> [(&'a str
         .map(|(name, value)| (*name, value.as_str()))
 }
 
-/// What a browser sends whose passkey has signed what the page asks.
+/// The fields that a browser sends after its passkey has signed the page's challenge.
 fn signed(page: &Shown, passkey: &Passkey, prefix: &str) -> [(String, String); 2] {
     let options = options(page).expect("it asks for a passkey");
     let name = format!("{prefix}challenge");
@@ -85,7 +85,7 @@ async fn a_passkey_is_added_signs_in_confirms_and_is_removed() {
         (303, "/account/devices")
     );
     other.get("/account").await.expect(200, "last used");
-    // The same answer again signs nobody in.
+    // The same answer does not sign in a second time.
     let mut again = Browser::new(&service);
     again.cookies.insert(
         "invoicing-8080-passkey".into(),
@@ -121,9 +121,9 @@ async fn a_challenge_is_for_the_browser_that_has_the_page() {
         .post("/sign-in/passkey", &pairs(&fields))
         .await;
     elsewhere.expect(422, "This passkey is not accepted here");
-    // It may be tried again at once: there is another challenge.
+    // It may be tried again at once, with a new challenge.
     assert!(options(&elsewhere).is_some());
-    // Two pages of one browser are each good.
+    // Two pages of one browser are both valid.
     let mut other = Browser::new(&service);
     let one = other.get("/sign-in").await;
     other.get("/sign-in").await;
@@ -138,7 +138,7 @@ async fn a_passkey_is_added_after_a_fresh_sign_in_only() {
     let mut browser = signed_in(&service).await;
     let (_, fields) = made(&mut browser).await;
     age_sign_ins(&service);
-    // A page that was open too long: all of it waits.
+    // The page was open for too long: all of the form waits.
     let asked = browser.post("/account/passkeys", &borrowed(&fields)).await;
     asked.expect(403, "Confirm that it is you");
     assert!(
@@ -150,7 +150,7 @@ async fn a_passkey_is_added_after_a_fresh_sign_in_only() {
     confirmed.push(("confirm_password", PASSWORD));
     let page = browser.submit("/account/passkeys", &confirmed).await;
     page.expect(200, "My phone");
-    // A page that is opened too late asks no device for anything.
+    // A page that is opened too late has no options for a device.
     age_sign_ins(&service);
     let page = browser.get("/account/passkeys").await;
     assert_eq!(options(&page), None);
@@ -176,7 +176,7 @@ async fn a_refused_name_or_passkey_comes_back_with_the_complaint() {
     refused.expect(422, "value=\"Kept &#60;b&#62;\"");
 }
 
-/// Its script sends the form without an answer then.
+/// In this case, its script sends the form without an answer.
 #[tokio::test]
 async fn a_page_that_was_open_for_too_long_keeps_the_name() {
     let Some(service) = server() else { return };

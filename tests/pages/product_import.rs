@@ -32,7 +32,7 @@ fn connect(service: &Service) -> TcpStream {
     TcpStream::connect(address.expect("it is in clear")).expect("it listens")
 }
 
-/// The number that a plan shows of a kind of lines.
+/// The number that a plan shows for a kind of lines.
 fn count(plan: &Shown, kind: &str) -> u32 {
     let text = plan.text();
     let (_, rest) = text
@@ -122,7 +122,7 @@ async fn a_file_that_is_none_is_refused_with_the_reason() {
     assert_eq!(refused.status(), 404, "{refused:?}");
 }
 
-/// W18: what is changed at once is what everybody else's changes wait for.
+/// W18: everyone else's changes wait for the duration of one change.
 #[tokio::test]
 async fn a_file_about_products_with_too_much_text_is_refused() {
     let Some(service) = server() else { return };
@@ -149,7 +149,7 @@ async fn a_file_about_products_with_too_much_text_is_refused() {
     assert_eq!(planned.status(), 303, "{planned:?}");
 }
 
-/// A file of somebody who is not signed in is not waited for: only what is signed in may hold that much memory.
+/// A file is not received without a sign-in: only signed-in users may hold that much memory.
 #[tokio::test]
 async fn nobody_sends_a_file_without_being_signed_in() {
     let Some(service) = server() else { return };
@@ -180,7 +180,7 @@ async fn nobody_sends_a_file_without_being_signed_in() {
     assert!(begun.elapsed() < Duration::from_secs(5), "it has waited");
 }
 
-/// Nor is one of somebody who may not import it: there would be no room for those who may.
+/// Nor from a user who may not import it: there would be no room for those who may.
 #[tokio::test]
 async fn nobody_sends_a_file_who_may_not_import_it() {
     let Some(service) = server() else { return };
@@ -214,7 +214,7 @@ async fn nobody_sends_a_file_who_may_not_import_it() {
     }
 }
 
-/// W18: a user's second file waits for nothing: it is refused while the first is on its way. Another team's is not.
+/// W18: a user's second file does not wait: it is refused while the first is being sent. Another team's is not.
 #[tokio::test]
 async fn a_user_sends_one_file_at_a_time() {
     let Some(service) = server() else { return };
@@ -279,7 +279,7 @@ async fn a_plan_of_a_catalog_that_has_changed_is_not_carried_out() {
         .await
         .expect(422, "The catalog has changed");
 
-    // A plan is for whoever has made it.
+    // A plan is only for the user who made it.
     let csv = format!("{HEADER}B,Lamp,1,EUR\n");
     let answer = browser
         .upload(&path(&team, "/import"), &[], csv.as_bytes())
@@ -291,7 +291,7 @@ async fn a_plan_of_a_catalog_that_has_changed_is_not_carried_out() {
         .expect(422, "Choose the file again");
 }
 
-/// W26, W40: so many that what follows the first piece is made while that is on its way.
+/// W26, W40: so many that the data after the first piece is produced while that is being sent.
 #[tokio::test]
 async fn an_export_has_every_product_and_is_imported_without_any_change() {
     let Some(service) = server() else { return };
@@ -316,7 +316,7 @@ async fn an_export_has_every_product_and_is_imported_without_any_change() {
     let attachment = Some("attachment; filename=\"products.csv\"");
     assert_eq!(exported.0.header("content-disposition"), attachment);
     assert_eq!(exported.text().lines().count(), 1_201);
-    // Several pieces, so its length was not known when it began.
+    // Several pieces, so its length was unknown at the start.
     assert_eq!(exported.0.header("content-length"), None);
     exported.expect(200, ",'=SUM(1199),1.1199,EUR,");
     let answer = browser

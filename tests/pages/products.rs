@@ -9,12 +9,12 @@ fn path(team: &str, rest: &str) -> String {
     format!("/teams/{team}/products{rest}")
 }
 
-/// A page of a product of the live catalog.
+/// A page of a product in the live catalog.
 fn at(team: &str, rest: &str, id: &str) -> String {
     format!("{}?mode=live&id={id}", path(team, rest))
 }
 
-/// A form's fields: what it must have, and these.
+/// A form's fields: the required ones, and these.
 fn fields<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let usual = [
         ("name", "Desk lamp"),
@@ -26,7 +26,7 @@ fn fields<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     usual.chain(more.iter().copied()).collect()
 }
 
-/// Adds a product by the form of a page, such as `/new?mode=test`.
+/// Adds a product with the form of a page, such as `/new?mode=test`.
 pub async fn add(browser: &mut Browser<'_>, page: &str, more: &[(&str, &str)]) -> Shown {
     let once = browser.get(page).await.hidden("once").remove(0);
     let mut form = fields(more);
@@ -88,7 +88,7 @@ async fn a_product_is_added_changed_and_archived() {
     form.expect(200, "First line\nsecond line</textarea>");
 
     let archive = at(&team, "/archive", &id);
-    // Something else was there when the form was opened.
+    // The product was different when the form was opened.
     let told = browser.post(&archive, &[("seen", &seen)]).await;
     told.expect(422, "Somebody has changed this product");
     let seen = told.hidden("seen").remove(0);
@@ -98,12 +98,12 @@ async fn a_product_is_added_changed_and_archived() {
     let archived = browser.get(&format!("{list}?status=archived")).await;
     archived.expect(200, "Desk lamp");
     browser.get(&edit).await.expect(404, "no such page");
-    // As after a second click.
+    // Like a second click.
     let again = browser.post(&archive, &[("seen", &seen)]).await;
     assert_eq!(again.status(), 303, "{again:?}");
 }
 
-/// W17: what the document says is said at the fields, all at once.
+/// W17: the rules of the document are shown at the fields, all at once.
 #[tokio::test]
 async fn a_refused_product_comes_back_as_it_was_typed() {
     let Some(service) = server() else { return };
@@ -150,7 +150,7 @@ async fn a_form_that_is_sent_twice_adds_one_product() {
     let list = browser.get(&path(&team, "")).await;
     assert_eq!(ids(&list.text()).len(), 1, "{list:?}");
 
-    // After "back", with something else in it.
+    // After "back", with other contents.
     let more = browser
         .post(&new, &fields(&[("once", &once), ("name", "Another")]))
         .await;

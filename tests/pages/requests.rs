@@ -1,5 +1,5 @@
-//! Requests that are not what they seem: pages in frames, forms from elsewhere, planted cookies, false hosts. And secrets, which
-//! are looked for where they must not be.
+//! Requests that are not what they seem: pages in frames, forms from elsewhere, planted cookies, false hosts. Also a
+//! search for secrets where they must not be.
 
 use test_support::caller::Request;
 use test_support::service::Service;
@@ -36,7 +36,7 @@ async fn no_page_is_shown_in_a_frame_or_with_scripts_of_others() {
     }
 }
 
-/// The others are in `matrix.rs`.
+/// The other forms are in `matrix.rs`.
 #[tokio::test]
 async fn no_form_that_needs_no_role_is_taken_from_elsewhere() {
     let Some(service) = mailing() else { return };
@@ -71,7 +71,7 @@ async fn no_form_that_needs_no_role_is_taken_from_elsewhere() {
     signed_in.get("/account").await.expect(200, ADA);
 }
 
-/// Somebody who can plant a cookie in another's browser does not know the session that begins there.
+/// An attacker who can plant a cookie in a browser does not know the session that starts there.
 #[tokio::test]
 async fn a_session_that_begins_by_a_link_has_a_cookie_that_nobody_knew() {
     let Some(service) = server() else { return };
@@ -108,7 +108,7 @@ async fn a_session_that_begins_by_a_link_has_a_cookie_that_nobody_knew() {
     begins(&reset, &[("password", PASSWORD)]).await;
 }
 
-/// The address of a link is the setting's, whatever a request says of how it came.
+/// The address of a link comes from the setting, whatever a request claims about its origin.
 #[tokio::test]
 async fn no_link_leads_where_a_request_says_that_it_was_sent() {
     let Some(service) = server() else { return };
@@ -139,7 +139,7 @@ async fn no_link_leads_where_a_request_says_that_it_was_sent() {
     }
 }
 
-/// What nobody but its owner may know: it is in no line of the log, and nowhere in the database in clear.
+/// Secrets of one user: they are in no line of the log, and nowhere in the database in the clear.
 #[tokio::test]
 async fn no_secret_is_in_the_log_or_in_the_database() {
     let Some(service) = server() else { return };
@@ -219,7 +219,7 @@ async fn no_secret_is_in_the_log_or_in_the_database() {
     }
 }
 
-/// What a page shows once.
+/// The secret that a page shows once.
 fn shown(page: &str) -> &str {
     let made = page.split("id=\"made\">").nth(1).expect("it is shown");
     made.split('<').next().unwrap_or_default()

@@ -27,7 +27,7 @@ async fn the_first_owner_is_made_and_signed_in() {
     let home = browser.submit(&link, &fields(PASSWORD)).await;
     home.expect(200, "Acme").expect(200, "Add the first one");
 
-    // It is good once.
+    // It is valid once.
     let again = Browser::new(&service).post(&link, &fields(PASSWORD)).await;
     again.expect(404, "no such page");
     browser.get(&link).await.expect(404, "no such page");

@@ -19,7 +19,7 @@ async fn who_signs_in_comes_to_the_page_that_was_asked_for() {
         "/sign-in?next=%2Faccount%2Fdevices%3Fx%3D1"
     );
     let page = browser.get(&sent.location()).await;
-    // By a password, and by a passkey.
+    // With a password, and with a passkey.
     assert_eq!(page.hidden("next"), ["/account/devices?x=1"; 2]);
     let fields = [
         ("email", ADA),
@@ -28,7 +28,7 @@ async fn who_signs_in_comes_to_the_page_that_was_asked_for() {
     ];
     let devices = browser.submit("/sign-in", &fields).await;
     devices.expect(200, "Where you are signed in");
-    // Whoever is signed in need not do it again.
+    // A user who is signed in need not sign in again.
     let again = browser.get("/sign-in?next=/account/devices").await;
     assert_eq!(again.location(), "/account/devices");
 }
@@ -69,7 +69,7 @@ async fn an_unknown_account_is_answered_like_a_wrong_password() {
         answer.expect(422, "The email or the password is wrong");
         let cookies: Vec<_> = browser.cookies.keys().collect();
         assert_eq!(cookies, ["invoicing-8080-passkey"]);
-        // Each page has a challenge of its own.
+        // Each page has a different challenge.
         let text = answer.text().replace(email, "EMAIL");
         let lines = text.lines().filter(|it| !it.contains("challenge"));
         answers.push(lines.collect::<Vec<_>>().join("\n"));

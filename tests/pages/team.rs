@@ -4,10 +4,10 @@ use test_support::service::Service;
 
 use crate::browser::{Browser, link_path};
 
-/// The password of everybody here.
+/// The password of every user here.
 pub const PASSWORD: &str = "lantern harbour tulip nine";
 
-/// Somebody with a password, who is in no team yet. The id comes back.
+/// Creates a user with a password, who is not in a team yet. Returns the id.
 pub async fn person(service: &Service, email: &str) -> String {
     let create = ["user", "create", "--email", email, "--name", email];
     let user = service.command(&create).expect("an own server");
@@ -19,7 +19,7 @@ pub async fn person(service: &Service, email: &str) -> String {
     user["id"].as_str().expect("an id").to_owned()
 }
 
-/// Somebody who is in the team in this role.
+/// Creates a user with this role in the team.
 pub async fn member(service: &Service, team: &str, role: &str) -> String {
     let email = format!("{role}@example.com");
     person(service, &email).await;
@@ -30,14 +30,14 @@ pub async fn member(service: &Service, team: &str, role: &str) -> String {
     email
 }
 
-/// A team, by its id.
+/// Creates a team. Returns its id.
 pub fn team(service: &Service, name: &str) -> String {
     let team = service.command(&["team", "create", "--name", name]);
     let team = team.expect("an own server");
     team["id"].as_str().expect("an id").to_owned()
 }
 
-/// Somebody in that role, in a browser.
+/// A browser in which a user with this role is signed in.
 pub async fn signed_in<'a>(service: &'a Service, team: &str, role: &str) -> Browser<'a> {
     let email = member(service, team, role).await;
     let mut browser = Browser::new(service);
@@ -45,7 +45,7 @@ pub async fn signed_in<'a>(service: &'a Service, team: &str, role: &str) -> Brow
     browser
 }
 
-/// Has everybody have signed in an hour ago.
+/// Moves every sign-in an hour into the past.
 pub fn age_sign_ins(service: &Service) {
     change(
         service,
@@ -53,7 +53,7 @@ pub fn age_sign_ins(service: &Service) {
     );
 }
 
-/// Changes the database of a service by statements that both engines know.
+/// Changes the database of a service with statements that both engines accept.
 pub fn change(service: &Service, statements: &str) {
     let database = service.own_database().expect("an own server");
     match database.strip_prefix("sqlite:") {

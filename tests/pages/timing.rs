@@ -1,19 +1,19 @@
-//! Whether the time of an answer tells if there is such an account (docs/decisions.md, P31).
+//! Checks that the time of an answer does not reveal whether an account exists (docs/decisions.md, P31).
 //!
-//! Attempts of both kinds come in turn, so that whatever else slows the machine slows both. Then the times are ranked (the
-//! test of Mann and Whitney): of two kinds that are alike, the sum of the ranks of one is off by four deviations once in
-//! sixteen thousand runs; of a kind that hashes nothing, always. `INVOICING_TIMING_ROUNDS`
-//! has more be tried; a hundred at most, as mail that nobody takes waits.
+//! Attempts of both kinds alternate, so that anything else that slows the machine slows both. Then the times are ranked
+//! (the Mann-Whitney test): for two kinds that are alike, the sum of the ranks of one is off by four deviations once in
+//! sixteen thousand runs; for a kind that hashes nothing, always. `INVOICING_TIMING_ROUNDS` sets more rounds; a hundred
+//! at most, as mail that is not accepted waits.
 
 use std::time::{Duration, Instant};
 
 use crate::browser::{Browser, server};
 use crate::team::person;
 
-/// As many wrong passwords of an account are compared.
+/// How many wrong passwords are compared for each account.
 const ATTEMPTS: usize = 9;
 
-/// By how many deviations the first kind is slower than chance has it.
+/// By how many deviations the first kind is slower than expected by chance.
 fn deviations(first: &[Duration], second: &[Duration]) -> f64 {
     let mut all: Vec<_> = first.iter().map(|it| (*it, true)).collect();
     all.extend(second.iter().map(|it| (*it, false)));
@@ -60,11 +60,11 @@ async fn a_sign_in_takes_as_long_whether_there_is_such_an_account() {
     for round in 0..rounds {
         let emails = ["known", "unknown", "without"].map(|it| format!("{it}-{round}@example.com"));
         person(&service, &emails[0]).await;
-        // A user who has no password.
+        // A user without a password.
         let create = ["user", "create", "--email", &emails[2], "--name", "x"];
         service.command(&create).expect("an own server");
         for number in 0..ATTEMPTS {
-            // Each kind comes behind each other: what is left to do of one slows the next.
+            // Each kind follows each other one: unfinished work of one slows the next.
             for kind in [[0, 1, 2], [2, 1, 0], [1, 0, 2]][number % 3] {
                 times[kind].push(attempt(&mut browser, &emails[kind]).await);
             }
@@ -114,7 +114,7 @@ async fn a_forgotten_password_takes_as_long_whether_there_is_such_an_account() {
             both.reverse();
         }
         for (name, times) in both {
-            // What is left to do after the last answer slows whatever comes next, which is this.
+            // Unfinished work of the last answer slows whatever comes next, which is this.
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_millis(150) {
                 browser.get("/reset").await;

@@ -8,13 +8,14 @@ use crate::browser::server;
 use crate::products::add;
 use crate::team::{signed_in, team};
 
-/// The most bytes of a page with all that it loads (docs/decisions.md, W31).
+/// The most bytes of a page with everything that it loads (docs/decisions.md, W31).
 pub const MOST: usize = 60 * 1024;
 
-/// The longest that a page takes, in microseconds (the same).
+/// The longest time that a page may take, in microseconds (the same).
 const LONGEST: u64 = 5_000;
 
-/// As often is each asked for. Other tests run at the same time, so the fastest tells what a page takes.
+/// How often each page is requested. Other tests run at the same time, so the fastest request shows what
+/// a page takes.
 const TIMES: usize = 20;
 
 #[tokio::test]
@@ -29,7 +30,7 @@ async fn a_page_takes_less_than_sixty_kilobytes_with_all_that_it_loads_and_five_
         assert_eq!(asset.status(), 200);
         loaded += asset.0.body.len();
     }
-    // As many as a page has.
+    // As many as fit on a page.
     for number in 0..50 {
         let name = format!("A desk lamp of brass with a green shade, model {number}");
         let sku = format!("LAMP-{number}");
@@ -56,7 +57,7 @@ async fn a_page_takes_less_than_sixty_kilobytes_with_all_that_it_loads_and_five_
         let bytes = page.0.body.len() + loaded;
         assert!(bytes < MOST, "{path}: {bytes} bytes");
     }
-    // Not one page after another: what slows the machine for a moment slows each of them once.
+    // Not one page after another: a moment in which the machine is slow then slows each of them once.
     for _ in 1..TIMES {
         for path in &paths {
             browser.get(path).await;

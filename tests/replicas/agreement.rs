@@ -1,5 +1,5 @@
-//! What one replica has answered holds in all of them, at once: requests go to every replica by itself, past
-//! the balancer, at the same time or one right after the other.
+//! Once a replica has answered, all of them agree at once: requests go to every replica directly, not
+//! through the balancer, at the same time or one right after the other.
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::fleet::Fleet;
 const PRODUCTS: &str = "/api/v1/products";
 const TOKEN: &str = "/api/auth/mobile/token";
 
-/// Requests that each replica gets of those that are sent at once.
+/// How many of the concurrent requests each replica gets.
 const EACH: usize = 4;
 
 impl Fleet {
@@ -47,7 +47,7 @@ fn statuses(answers: &[Answer]) -> Vec<u16> {
     statuses
 }
 
-/// One of these, and all others of those.
+/// One status of the first kind, and all others of the second.
 fn one(of: u16, others: u16) -> Vec<u16> {
     let mut statuses = vec![others; 3 * EACH];
     statuses[0] = of;
@@ -128,7 +128,7 @@ async fn a_code_is_used_once_among_all_replicas() {
     let code = fleet.service.authorization_code(&device).unwrap();
     let answers = fleet.at_once(&exchange(&device.code_grant(&code))).await;
     assert_eq!(statuses(&answers), one(200, 400));
-    // The second use has ended the session that the first began.
+    // The second use has ended the session that the first started.
     let begun = answers
         .iter()
         .find(|answer| answer.status() == 200)

@@ -15,7 +15,7 @@ use crate::BINARY;
 /// How many replicas.
 const REPLICAS: usize = 3;
 
-/// Replicas behind a balancer. The folder with their logs stays when the test fails.
+/// Replicas behind a balancer. The folder with their logs is kept if the test fails.
 pub struct Fleet {
     /// The service at the balancer's address.
     pub service: Service,
@@ -37,7 +37,7 @@ impl Fleet {
         })
     }
 
-    /// The same, all of which speaks HTTP/2. The caller that comes back does, too.
+    /// The same, with HTTP/2 everywhere, including the returned caller.
     pub fn start_with_http2(settings: &[(&str, &str)]) -> (Self, Caller) {
         let fleet = Self::behind(settings, |replicas, folder| {
             Balancer::start_with_http2(replicas, folder)

@@ -1,4 +1,4 @@
-//! One rate limit for all replicas, as long as Redis is there.
+//! One rate limit for all replicas, as long as Redis is available.
 
 use std::time::{Duration, Instant};
 
@@ -6,16 +6,16 @@ use test_support::caller::Request;
 
 use crate::fleet::Fleet;
 
-/// So slow that it refills nothing while a test runs, and the burst is all there is.
+/// So slow that nothing is refilled while a test runs, and only the burst counts.
 const SETTINGS: [(&str, &str); 2] = [
     ("INVOICING_RATE_LIMIT_PER_SECOND", "1"),
     ("INVOICING_RATE_LIMIT_BURST", "9"),
 ];
 
-/// More requests than one replica lets through, and fewer than three do.
+/// More requests than one replica lets through, and fewer than three would.
 const REQUESTS: usize = 18;
 
-/// How many requests of a key are let through, one after the other, and how many tokens came back meanwhile.
+/// How many requests of a key are let through, one after another, and how many tokens were refilled meanwhile.
 async fn let_through(fleet: &Fleet, key: &str) -> (usize, usize) {
     let begun = Instant::now();
     let mut count = 0;
@@ -29,7 +29,7 @@ async fn let_through(fleet: &Fleet, key: &str) -> (usize, usize) {
     (count, usize::try_from(refilled).unwrap())
 }
 
-/// How many replicas say this in their metrics.
+/// How many replicas have this line in their metrics.
 fn says(fleet: &Fleet, line: &str) -> usize {
     let pages = fleet.replicas.iter();
     let pages = pages.map(|replica| replica.operations("/metrics"));
@@ -39,14 +39,15 @@ fn says(fleet: &Fleet, line: &str) -> usize {
         .count()
 }
 
-/// How often replicas have lost Redis: one that does not get a core for 50 ms takes it for away.
+/// How often replicas have lost Redis: one that does not get a core for 50 ms considers it down.
 fn losses(fleet: &Fleet) -> usize {
     let logs = fleet.replicas.iter().map(|replica| replica.read_log());
     logs.map(|log| log.matches("Redis does not answer").count())
         .sum()
 }
 
-/// Asserts that all replicas let as many requests of a key through as one would, as long as they all have Redis.
+/// Asserts that all replicas together let as many requests of a key through as one would, as long as they all
+/// have Redis.
 async fn assert_shared(fleet: &Fleet) {
     for _ in 0..10 {
         let end = Instant::now() + Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! What replicas tell their balancer.
+//! The readiness that replicas report to their balancer.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! A rolling restart, as a deployment of a new version is one: each replica in turn is asked to stop, ends,
-//! and starts again, while clients write through the balancer.
+//! A rolling restart, like the deployment of a new version: each replica in turn is asked to stop, ends, and starts
+//! again, while clients write through the balancer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,13 +12,13 @@ use test_support::service::Team;
 
 use crate::fleet::Fleet;
 
-/// Clients that write at once, over connections that they keep.
+/// Concurrent clients that write, over connections that they keep.
 const WRITERS: usize = 8;
 
 const PRODUCTS: &str = "/api/v1/products";
 
-/// Creates and changes products until it is told to stop; each request is sent once and has to succeed.
-/// How many products there are comes back.
+/// Creates and changes products until told to stop; each request is sent once and must succeed. Returns how many
+/// products it created.
 async fn write(caller: Caller, key: String, stop: Arc<AtomicBool>) -> usize {
     let product = json!({ "name": "rolling", "unitPrice": 1, "currency": "EUR" });
     let change = json!({ "unitPrice": 2 });
@@ -34,7 +34,7 @@ async fn write(caller: Caller, key: String, stop: Arc<AtomicBool>) -> usize {
     created
 }
 
-/// How many active products the list shows, and that all of them were changed.
+/// Returns how many active products the list shows, and asserts that all of them were changed.
 async fn count(caller: &Caller, team: &Team) -> usize {
     let products = list(caller, team).await;
     assert!(products.iter().all(|product| product["unitPrice"] == 2));
@@ -109,8 +109,8 @@ async fn restart_one_by_one(mut fleet: Fleet, caller: Caller) {
     }
 }
 
-/// Over HTTP/2 no answer closes its connection. The server sends GOAWAY when it stops: it answers what it has begun, and
-/// begins nothing more.
+/// Over HTTP/2 no answer closes its connection. The server sends GOAWAY when it stops: it answers the requests that it
+/// has started, and starts no more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_of_http2_is_served_through_the_drain_and_ends_with_it() {
     let mut fleet = Fleet::start(&[("INVOICING_RATE_LIMIT", "off")]);
@@ -126,7 +126,7 @@ async fn a_connection_of_http2_is_served_through_the_drain_and_ends_with_it() {
         assert_eq!(replica.stop().code(), Some(0), "{}", replica.read_log());
         (begun, begun.elapsed())
     });
-    // To wait for connections that nobody ends would take thirty seconds.
+    // Waiting for connections that no client closes would take thirty seconds.
     assert!(took < Duration::from_secs(15), "{took:?}");
     assert!(replica.read_log().contains("\"msg\":\"stopped\""));
     let mut created = 0;
@@ -138,7 +138,7 @@ async fn a_connection_of_http2_is_served_through_the_drain_and_ends_with_it() {
     assert_eq!(list(&fleet.service.caller, &team).await.len(), created);
 }
 
-/// Creates products until there is no answer. How many there are then comes back, and when that was.
+/// Creates products until there is no answer. Returns how many it created, and when the answers ended.
 async fn write_until_the_end(caller: Caller, key: String) -> (usize, Instant) {
     let product = json!({ "name": "draining", "unitPrice": 1, "currency": "EUR" });
     let create = Request::new("POST", PRODUCTS).bearer(&key).json(&product);

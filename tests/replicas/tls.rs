@@ -1,4 +1,4 @@
-//! A Redis that is reached by TLS.
+//! Redis over TLS.
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;
@@ -26,12 +26,12 @@ fn a_redis_is_reached_by_tls_only_with_a_certificate_that_is_trusted() {
         let settings = [
             ("INVOICING_DATABASE", database.as_str()),
             ("INVOICING_REDIS", &url),
-            // What the system trusts, for this process.
+            // The certificates that this process trusts as the system's.
             ("SSL_CERT_FILE", roots.to_str().unwrap()),
         ];
         let name = if reached { "trusting" } else { "wary" };
         let mut replica = Replica::start(BINARY, name, folder.path(), &settings);
-        // A busy machine may take longer for the first attempt than it has.
+        // On a busy machine, the first attempt may exceed its time limit.
         replica.wait_until_counted(&format!(
             "invoicing_rate_limits_shared {}",
             u8::from(reached)

@@ -12,7 +12,7 @@ use crate::fleet::Fleet;
 async fn replicas_run_on_and_one_that_starts_again_is_refused() {
     let fleet = Fleet::start(&[]);
     let team = fleet.service.new_team().unwrap();
-    // Before no command can make it any more.
+    // Before the upgrade, after which no command can make it.
     let key = team.live.to_string();
     ask(&fleet.database, "UPDATE schema_version SET invoicing = 99");
 

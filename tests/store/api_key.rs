@@ -1,4 +1,4 @@
-//! API keys: making, presenting, expiring, revoking, and when they were last used.
+//! API keys: creation, use, expiry, revocation, and when they were last used.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use super::support::{START, Service, keys, live_key, plain, with_sku};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A key for the live catalog of a new team, and the key itself.
+/// A key for the live catalog of a new team, and its secret.
 async fn new_key(service: &Service) -> (ApiKey, Secret) {
     live_key(&service.app, service.team().await).await.unwrap()
 }
@@ -92,7 +92,7 @@ async fn a_key_is_valid_until_the_millisecond_before_it_expires() {
     ));
 }
 
-/// A clock that goes on by a second whenever somebody looks at it.
+/// A clock that advances by a second whenever it is read.
 struct Hasty(ManualClock);
 
 impl Clock for Hasty {
@@ -133,7 +133,7 @@ async fn a_key_that_expires_while_its_change_waits_changes_nothing() {
     );
     let (key, _) = made.await.unwrap();
     let product = service.app.create_product(&key, plain("A"), None).await.unwrap().value;
-    // It is good when the change is asked for, and has ended when that is looked at.
+    // The key is valid when the change is requested, and has ended by the time that it is checked.
     let hasty = async || {
         let clock = Arc::new(Hasty(ManualClock::new(START)));
         let app = App::new(service.store.clone(), clock, "https://links.example");
@@ -206,7 +206,7 @@ async fn a_key_in_constant_use_is_refused_as_soon_as_revoking_it_returns() {
     let service = Service::new().await;
     let (key, secret) = new_key(&service).await;
     let another = service.another().await;
-    // Looked up before, so that the first uses beside the revocation need not be faster than it.
+    // Looked up before, so that the first uses during the revocation need not be faster than it.
     service
         .app
         .authenticate_api_key(secret.reveal())
@@ -338,12 +338,12 @@ async fn with_the_last_use_it_is_kept_from_where_that_was() {
     use_from("192.0.2.1").await;
     use_from("2001:db8::7").await;
     assert_eq!(from().await.as_deref(), Some("2001:db8::7"));
-    // A replica whose clock is behind knows of an earlier use.
+    // A replica whose clock is behind reports an earlier use.
     service.clock.set(START);
     use_from("192.0.2.3").await;
     assert_eq!(from().await.as_deref(), Some("2001:db8::7"));
 
-    // A key that takes its place has been used from nowhere.
+    // A replacement key has not been used from anywhere.
     let rotated = service.app.rotate_api_key(&Actor::Operator, key.id, Some(MINUTE));
     let new = rotated.await.unwrap().new;
     let new = service.app.get_api_key(new.id).await.unwrap();
@@ -370,7 +370,7 @@ async fn a_read_only_key_changes_nothing() {
 }
 
 /// "A key, token or membership that has ended by the time of the commit makes no change, even if it was good when
-/// the request began": whoever holds a key that was looked up before gets nothing for it, not even an answer again.
+/// the request began": a caller whose key was looked up before gets nothing for it, not even a replay.
 #[tokio::test]
 async fn a_key_that_has_ended_since_it_was_looked_up_changes_nothing_and_replays_nothing() {
     let service = Service::new().await;
@@ -414,8 +414,7 @@ async fn a_key_that_has_ended_since_it_was_looked_up_changes_nothing_and_replays
     assert_eq!(all.await.unwrap().items, [first.value]);
 }
 
-/// A revocation does not slip in between the question and the commit: what is there when it has returned is all
-/// that there will be.
+/// A revocation does not slip in between the check and the commit: once it has returned, nothing more is added.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_committed_on_the_word_of_a_key_once_it_is_revoked() {
     const MAX_CREATES: usize = 200;

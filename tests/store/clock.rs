@@ -1,5 +1,5 @@
-//! A clock that is set years ahead, or back: nobody is kept out by what was counted meanwhile, nobody stays in by it, and
-//! what has no end stays. That of idempotency keys, sessions of apps, ids and products is in the files of their noun, and in
+//! A clock that is set years ahead, or back: nothing counted meanwhile locks a user out or keeps one signed in, and
+//! what has no end stays. Idempotency keys, sessions of apps, ids and products are in the files of their noun, and in
 //! `tests/hostile/suspects/clock.rs`.
 
 use std::sync::Arc;
@@ -26,14 +26,14 @@ async fn whom_a_clock_years_ahead_has_signed_in_is_signed_out_once_it_is_right()
     let ahead = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.1")).await.unwrap();
     let found = look_up(&service, &ahead).await.unwrap();
     assert!(found.session.is_fresh(service.clock.now()));
-    // A small step back is the business of nobody.
+    // A small step back has no effect.
     service.clock.set(START.after(YEARS - 12 * HOUR));
     let found = look_up(&service, &ahead).await.unwrap();
     assert!(!found.session.is_fresh(service.clock.now()));
     service.clock.set(START);
     let over = look_up(&service, &ahead).await;
     assert!(matches!(over, Err(Error::InvalidToken)), "{over:?}");
-    // Who was signed in before still is: nothing was deleted, and the proof is as fresh as it was.
+    // Users who were signed in before still are: nothing was deleted, and the proof is as fresh as it was.
     assert!(early.session.is_fresh(service.clock.now()));
     service.app.change_name(person(&early), "Ada L.").await.unwrap();
 }
@@ -106,7 +106,7 @@ async fn the_audit_is_in_the_order_in_which_it_was_done_and_keeps_what_a_clock_b
     };
     let newest_first = [START.before(HOUR), START, START.after(HOUR)];
     assert_eq!(of_names().await, newest_first);
-    // What is of times to come is not too old.
+    // What lies in the future is not too old.
     service.clock.set(START.before(YEARS));
     app.delete_expired().await.unwrap();
     assert_eq!(of_names().await, newest_first);

@@ -1,11 +1,11 @@
-//! Copies of a store: what they have, how far they are, and that nothing is copied where something is wrong.
+//! Copies of a store: their contents, their progress, and that nothing is copied if anything is wrong.
 
 use invoicing::store::copy::{Copied, CopyError, Progress, check_target, copy};
 
 use super::engine::{AGE_SCHEMA, Database};
 use super::support::Service;
 
-/// A copy that nobody sees yet, and what was told of it.
+/// A copy that is not yet visible, and its progress reports.
 async fn copied(from: &Database, to: &Database) -> Result<(Copied, Vec<Progress>), CopyError> {
     let mut told = Vec::new();
     let (from, to) = (from.address(), to.address());
@@ -25,7 +25,7 @@ async fn a_copy_tells_how_far_it_is_and_has_all_rows() {
     let rows = copied.tables.iter().map(|it| it.rows).sum();
     let users = copied.tables.iter().find(|it| it.table == "user").unwrap();
     assert_eq!((users.rows, copied.rows()), (3, rows));
-    // A row counts when it is written, and when it is read again.
+    // A row counts when it is written, and again when it is read back.
     assert!(told.iter().all(|it| it.total == 2 * rows));
     assert!(told.is_sorted_by_key(|it| (it.verifying, it.rows)));
     let written = told.iter().rfind(|it| !it.verifying).unwrap();
@@ -59,7 +59,7 @@ async fn nothing_is_copied_from_nothing_into_something_or_between_releases() {
     let (from, to, empty) = (service.database(), Service::new().await, Database::new());
     to.team().await;
     let to = to.database();
-    // There, but without a schema.
+    // Present, but without a schema.
     let blank = Database::new();
     blank.change("CREATE TABLE blank (a INTEGER); DROP TABLE blank");
     for from in [&empty, &blank] {

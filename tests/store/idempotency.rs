@@ -38,7 +38,7 @@ async fn a_repeat_answers_the_first_success_and_changes_nothing() {
         .create_product(&key, plain("A"), post("k", "1"))
         .await
         .unwrap();
-    // Whatever has become of the product since.
+    // Whatever has happened to the product since.
     let rename = ProductChanges {
         name: Some("B".into()),
         ..Default::default()
@@ -240,7 +240,7 @@ async fn one_of_64_at_once_executes_and_the_others_replay() {
     let key = service.writer().await;
     let tasks: Vec<_> = (0..64)
         .map(|number| {
-            // Half of them come in through another process.
+            // Half of them go through another process.
             let app = if number % 2 == 0 {
                 service.app.clone()
             } else {
@@ -266,8 +266,8 @@ async fn one_of_64_at_once_executes_and_the_others_replay() {
     assert_eq!(count(&service, &key).await, 1);
 }
 
-/// "a background task deletes expired records": also those behind records of a clock that was years ahead, which are
-/// more than one step looks at.
+/// "a background task deletes expired records": including those after the records of a clock that was years ahead,
+/// which are more than one step looks at.
 #[tokio::test]
 async fn a_clock_that_was_years_ahead_keeps_no_record_for_ever() {
     const YEARS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
@@ -293,7 +293,7 @@ async fn a_clock_that_was_years_ahead_keeps_no_record_for_ever() {
     assert!(create("ahead 7".into()).await, "it is replayed for a day");
     assert!(create("behind".into()).await);
 
-    // What was found to be from the future has a day from then on, and so have those behind it.
+    // Records found to be from the future get a day from then on, and so do those after them.
     for day in 1..=3 {
         service
             .clock
@@ -303,7 +303,7 @@ async fn a_clock_that_was_years_ahead_keeps_no_record_for_ever() {
     assert_eq!(records(), 0);
 }
 
-/// Days ahead may be those of the others, where it is this clock that is behind: their records keep their time.
+/// Records that are days ahead may be correct, if it is this clock that is behind: they keep their time.
 #[tokio::test]
 async fn a_record_that_is_some_days_ahead_is_good_for_as_long_as_it_says() {
     const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -320,7 +320,7 @@ async fn a_record_that_is_some_days_ahead_is_good_for_as_long_as_it_says() {
     assert!(again.await.unwrap().replayed);
 }
 
-/// A clock that was years behind leaves records that have expired when it is right again.
+/// A clock that was years behind leaves records that have expired once it is right again.
 #[tokio::test]
 async fn a_clock_that_was_years_behind_keeps_no_record_for_ever() {
     let service = Service::new().await;

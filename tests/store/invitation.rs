@@ -1,4 +1,4 @@
-//! Invitations. The ids at the tests are those of docs/decisions.md.
+//! Invitations. The ids at the tests are from docs/decisions.md.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::support::Service;
 
 const BO: &str = "bo@example.com";
 
-/// P6, P8, P34, T1: by a link whose secret is nowhere.
+/// P6, P8, P34, T1: with a link whose secret is stored nowhere.
 #[tokio::test]
 async fn somebody_without_an_account_makes_one_by_an_invitation_once() {
     let service = Service::new().await;
@@ -43,7 +43,7 @@ async fn somebody_without_an_account_makes_one_by_an_invitation_once() {
     assert_no_link(app.get_invitation(&invited.secret).await);
     assert_eq!(app.list_invitations(team).await.unwrap(), []);
 
-    // One of them was the operator's, for the owner.
+    // One of them was by the operator, for the owner.
     assert_eq!(told(app, team, Action::Invite).await, 2);
     assert_eq!(told(app, team, Action::AcceptInvitation).await, 2);
     let events = app.list_audit_events(Some(team), Part::default()).await;
@@ -67,7 +67,7 @@ async fn an_invitation_is_good_for_seven_days() {
     assert_eq!(service.database().rows("invitation"), 0);
 }
 
-/// P34, and W22: who withdraws.
+/// P34, and W22: who may withdraw.
 #[tokio::test]
 async fn a_newer_invitation_of_an_email_replaces_the_one_before_and_a_withdrawn_one_is_gone() {
     let service = Service::new().await;
@@ -89,7 +89,7 @@ async fn a_newer_invitation_of_an_email_replaces_the_one_before_and_a_withdrawn_
     assert_eq!(told(app, team, Action::Uninvite).await, 1);
 }
 
-/// P8: a take-over.
+/// P8: an attempted take-over.
 #[tokio::test]
 async fn an_invitation_gives_nobody_an_account_that_there_is_already() {
     let service = Service::new().await;
@@ -143,7 +143,7 @@ async fn who_is_a_member_by_now_keeps_the_role() {
     assert!(matches!(again, Err(Error::Invalid(_))), "{again:?}");
 }
 
-/// Their email has become the one that is invited.
+/// Their email has become the invited one.
 #[tokio::test]
 async fn who_was_a_member_before_the_invitation_keeps_the_role_and_nothing_is_told() {
     let service = Service::new().await;
@@ -185,7 +185,7 @@ async fn an_invitation_ends_with_the_right_to_make_it() {
             Some(Role::Admin) => assert!(still.is_ok()),
             _ => assert_no_link(still),
         }
-        // It does not come back with the right.
+        // It does not come back along with the right.
         match left {
             None => {
                 let again = app.add_member(team, ada.user_id, Role::Owner).await;
@@ -217,7 +217,7 @@ async fn no_invitation_is_left_to_an_email_that_a_member_gets_at_the_same_time()
     }
 }
 
-/// P9: a maker whom the operator has removed altogether.
+/// P9: a creator whom the operator has removed altogether.
 #[tokio::test]
 async fn an_invitation_ends_with_its_maker() {
     let service = Service::new().await;
@@ -229,7 +229,7 @@ async fn an_invitation_ends_with_its_maker() {
     assert_no_link(app.get_invitation(&link).await);
     assert_no_link(app.join_as_new(new_user(&link)).await);
     assert_eq!(app.list_invitations(team).await.unwrap(), []);
-    // It is in the way of no other.
+    // It does not block another one.
     app.invite(&Actor::Operator, team, BO, Role::Viewer)
         .await
         .unwrap();
@@ -250,7 +250,7 @@ async fn nobody_invites_withdraws_or_replaces_above_their_own_role() {
     app.invite(&admin, team, "carl@example.com", Role::Admin)
         .await
         .unwrap();
-    // One that is over is in nobody's way, from the moment on that it is.
+    // An expired one does not block others, from the very moment that it expires.
     service.clock.advance(LIFETIME - Duration::from_millis(1));
     assert_may_not(app.invite(&admin, team, BO, Role::Viewer).await);
     service.clock.advance(Duration::from_millis(1));
@@ -271,7 +271,7 @@ async fn nobody_invites_withdraws_or_replaces_above_their_own_role() {
     ] {
         assert!(matches!(refused, Err(Error::NotAMember)), "{refused:?}");
     }
-    // An id of another team is none.
+    // An id of another team is not found.
     assert_no_link(app.uninvite(&stranger, other, owner.invitation.id).await);
 }
 

@@ -46,13 +46,13 @@ impl Shelf {
         self.service.app.create_link(create).await
     }
 
-    /// The links that still count.
+    /// The links that are still valid.
     async fn links(&self) -> Vec<ShareLink> {
         let links = self.service.app.list_team_links(self.team, Part::default());
         links.await.unwrap()
     }
 
-    /// What the audit of the team says of files and folders, newest first.
+    /// The team's audit of files and folders, newest first.
     async fn told(&self) -> Vec<(Action, uuid::Uuid)> {
         let events = self.service.app.list_audit_events(Some(self.team), Part::default());
         let events = events.await.unwrap().into_iter();

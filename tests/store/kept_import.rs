@@ -1,4 +1,4 @@
-//! Plans that are kept for a user who is to confirm them.
+//! Import plans that are kept until their user confirms them.
 
 use std::time::Duration;
 

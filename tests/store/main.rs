@@ -1,7 +1,7 @@
 //! The rules of the service over a real store: what `app` and `store` promise together.
 //!
-//! One suite for every engine. `sqlite/engine.rs` and `postgres/engine.rs` say how a test gets a database and
-//! looks into it; nothing else here names either, and every test runs on both: `sqlite::team::...`,
+//! One suite for every engine. `sqlite/engine.rs` and `postgres/engine.rs` define how a test gets a database
+//! and looks into it; nothing else here names either, and every test runs on both: `sqlite::team::...`,
 //! `postgres::team::...`.
 
 #![allow(
@@ -16,7 +16,7 @@ macro_rules! suite {
     };
 }
 
-/// The suite, for the engine whose module this stands in.
+/// The suite, for the engine of the surrounding module.
 macro_rules! every_test {
     () => {
         suite! {

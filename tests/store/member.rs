@@ -1,4 +1,4 @@
-//! Members. The ids at the tests are those of docs/decisions.md.
+//! Members. The ids at the tests are from docs/decisions.md.
 
 use invoicing::domain::Error;
 use invoicing::domain::audit::Actor;
@@ -49,7 +49,7 @@ async fn a_stranger_and_an_unknown_team_look_alike() {
     }
 }
 
-/// S19, of a member, in every process.
+/// S19, for a member, in every process.
 #[tokio::test]
 async fn a_removed_member_is_a_stranger_at_once() {
     let service = Service::new().await;
@@ -76,7 +76,7 @@ async fn a_removed_member_is_a_stranger_at_once() {
         .unwrap();
 }
 
-/// S19, of a user.
+/// S19, for a user.
 #[tokio::test]
 async fn a_removed_user_is_a_member_of_nothing() {
     let service = Service::new().await;

@@ -1,4 +1,4 @@
-//! OAuth clients. That redirect URIs match exactly is shown with the codes, in `session/code.rs`.
+//! OAuth clients. The exact match of redirect URIs is tested with the codes, in `session/code.rs`.
 
 use invoicing::domain::Error;
 

@@ -286,7 +286,7 @@ async fn changes_of_one_product_at_once_are_all_kept_and_each_has_its_own_update
     assert_eq!(product.sku.as_deref(), Some("S"));
 }
 
-/// Somebody at the live catalog of a team, as a page finds them.
+/// A member at the live catalog of a team, as a page looks them up.
 fn at_catalog(team_id: TeamId, role: Role, person: &Person) -> CatalogMember {
     let mode = Mode::Live;
     CatalogMember {
@@ -311,7 +311,7 @@ async fn who_has_signed_out_left_or_only_looks_on_changes_no_product() {
     let made = app.create_product(&at(&stays), plain("A"), None).await;
     let id = made.unwrap().value.id;
 
-    // Each was found as a member, and then this happened.
+    // Each was looked up as a member, and then this happened.
     app.set_role(&Actor::Operator, team, viewer.user_id, Role::Viewer).await.unwrap();
     app.remove_member(&Actor::Operator, team, left.user_id, false).await.unwrap();
     app.sign_out(out.clone()).await.unwrap();
@@ -337,7 +337,7 @@ async fn who_has_signed_out_left_or_only_looks_on_changes_no_product() {
     assert_eq!(service.database().rows("product"), 1);
 }
 
-/// W41: of two who have seen the same, one is refused.
+/// W41: of two changes based on the same state, one is refused.
 #[tokio::test]
 async fn a_change_that_rests_on_an_earlier_state_is_refused() {
     let service = Service::new().await;

@@ -28,7 +28,7 @@ pub async fn plan(app: &App, catalog: Catalog, csv: &str) -> ImportPlan {
     app.plan_import(catalog, lines, &mut seen).await.unwrap()
 }
 
-/// Plans and carries out.
+/// Plans an import and carries it out.
 pub async fn import(app: &App, catalog: Catalog, csv: &str) -> Counts {
     let plan = plan(app, catalog, csv).await;
     app.carry_out_import(&plan).await.unwrap();
@@ -52,7 +52,7 @@ fn exported(products: &[Product]) -> String {
     String::from_utf8(csv).unwrap()
 }
 
-/// Why a line is refused, by its number.
+/// The reasons why lines are refused, by line number.
 fn refused(plan: &ImportPlan) -> Vec<(u64, String)> {
     let reasons = plan.planned.iter().filter_map(|line| match &line.planned {
         Planned::Refused(reasons) => {
@@ -64,7 +64,7 @@ fn refused(plan: &ImportPlan) -> Vec<(u64, String)> {
     reasons.collect()
 }
 
-/// A team's live catalog, and somebody who writes to it.
+/// A team's live catalog, and a user who writes to it.
 pub async fn catalog(service: &Service) -> (Catalog, Person) {
     let team_id = service.team().await;
     let email = format!("{team_id}@example.com");
@@ -73,7 +73,7 @@ pub async fn catalog(service: &Service) -> (Catalog, Person) {
     (Catalog { team_id, mode }, person)
 }
 
-/// A file of so many new products.
+/// A file with this many new products.
 pub fn large(lines: usize, price: &str) -> String {
     let mut csv = String::from("sku,name,unitPrice,currency,description\n");
     for number in 0..lines {
@@ -135,7 +135,7 @@ async fn lines_are_new_changed_unchanged_or_refused() {
     assert_eq!(products.len(), 6);
     let first = products.iter().find(|it| it.id == ids[0]).unwrap();
     assert_eq!((&*first.name, first.sku.as_deref()), ("Other name", Some("A")));
-    // The last line of a file is the newest product.
+    // The last line of a file becomes the newest product.
     assert_eq!(products[0].name, "Has no sku");
 }
 
@@ -277,13 +277,13 @@ async fn a_plan_holds_whatever_happens_to_other_products_teams_and_modes() {
     assert_eq!(all(app, key.catalog()).await.len(), 4);
     let after = [all(app, test.catalog()).await, all(app, stranger.catalog()).await];
     assert_eq!(after, elsewhere);
-    // An id of another catalog is of no product of this one.
+    // An id of another catalog does not match a product of this one.
     let csv = format!("{HEADER}{},A,1,EUR,,,,,,\n", elsewhere[1][0].id);
     let plan = self::plan(app, key.catalog(), &csv).await;
     assert!(refused(&plan)[0].1.starts_with("id is of no product"));
 }
 
-/// W18: products that have grown since the plan was shown are not all read in the transaction that finds out.
+/// W18: if the products have grown since the plan was shown, the transaction that finds out does not read all of them.
 #[tokio::test]
 async fn an_import_about_more_text_than_one_may_change_changes_nothing() {
     let service = Service::new().await;
@@ -338,7 +338,7 @@ async fn of_two_imports_at_once_one_is_carried_out_and_the_other_is_refused() {
     }
 }
 
-/// Carries out ten thousand lines while another team creates products; says how long the import and the longest create
+/// Imports ten thousand lines while another team creates products. Returns how long the import and the longest create
 /// took.
 async fn beside_a_create(service: &Service, catalog: Catalog, csv: &str) -> [Duration; 3] {
     let key = service.writer().await;
@@ -360,8 +360,8 @@ async fn beside_a_create(service: &Service, catalog: Catalog, csv: &str) -> [Dur
     [planning, import.await.unwrap(), longest]
 }
 
-/// Without optimization, and beside other tests, it takes many times as long: there, it only shows that nothing is in
-/// the way for ever. CI asks a release build (`what_ten_thousand_lines_take`).
+/// Without optimization, and beside other tests, it takes many times as long: there, it only shows that nothing blocks
+/// forever. CI uses a release build (`what_ten_thousand_lines_take`).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_lines_are_one_transaction_beside_which_others_write() {
     let service = Service::new().await;

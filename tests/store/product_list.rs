@@ -115,7 +115,7 @@ async fn a_walk_shows_all_that_was_there_exactly_once_while_others_come_and_go()
             .unwrap();
         seen.extend(ids(&page));
         create(&service.app, &key, 100..102).await;
-        // One that was shown, one that was not; and the product itself that the cursor names.
+        // One that was shown, one that was not; and the very product that the cursor names.
         for id in [made[step], made[22 - step], *seen.last().unwrap()] {
             if archived.insert(id) {
                 service.app.archive_product(&key, id, None).await.unwrap();

@@ -1,4 +1,4 @@
-//! The sku of a product: one active product of a catalog has it.
+//! The sku of a product: unique among the active products of a catalog.
 
 use openapi_dropshot_runtime::Field;
 use invoicing::domain::Error;
@@ -51,7 +51,7 @@ async fn a_sku_is_taken_while_an_active_product_of_the_catalog_has_it() {
     );
 }
 
-/// Its own sku, another case, another mode, another team, and none at all.
+/// Its own sku, another case, another mode, another team, and no sku at all.
 #[tokio::test]
 async fn a_sku_that_no_other_active_product_of_the_catalog_has_is_free() {
     let service = Service::new().await;
@@ -155,7 +155,7 @@ async fn changing_an_archived_product_never_conflicts() {
             .await
             .unwrap();
     }
-    // Nor does an archived product that shares a sku stand in the way of archiving the other.
+    // Nor does an archived product with the same sku prevent archiving the other one.
     let nothing = ProductChanges::default();
     service
         .app

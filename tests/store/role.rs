@@ -1,4 +1,4 @@
-//! Who changes and removes whom, and what ends with them. The ids at the tests are those of docs/decisions.md.
+//! Who may change and remove whom, and what ends with them. The ids at the tests are from docs/decisions.md.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use invoicing::domain::member::Role;
 use super::signed_in::{actor, assert_last_owner, assert_may_not, assert_no_link, join, told};
 use super::support::{Service, live_key};
 
-/// The key itself.
+/// The secret of a new key.
 async fn key(app: &App, by: &Actor, team: TeamId) -> String {
     let made = app.create_api_key(by, team, Mode::Test, Scope::ReadOnly, None, None);
     made.await.unwrap().1.reveal().to_owned()
@@ -103,7 +103,7 @@ async fn the_last_owner_of_a_team_with_others_stays_unless_the_operator_decides(
         .await
         .unwrap();
     app.set_role(&by, team, id, Role::Viewer).await.unwrap();
-    // Whoever only looks on leaves, too.
+    // A viewer may leave, too.
     app.remove_member(&by, team, id, false).await.unwrap();
     let operator = Actor::Operator;
     app.add_member(team, id, Role::Viewer).await.unwrap();

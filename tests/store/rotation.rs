@@ -1,4 +1,4 @@
-//! API keys that another takes the place of.
+//! API keys that are replaced by another one.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -54,7 +54,7 @@ async fn another_key_of_the_same_kind_takes_the_place_and_both_work_for_the_over
         (old.team_id, old.mode, old.scope, &old.name)
     );
     assert_ne!(new.id, old.id);
-    // It lives as long as the other was made to live.
+    // It lives as long as the other one was made to live.
     let now = START.after(MINUTE);
     assert_eq!((new.created_at, new.expires_at), (now, Some(now.after(2 * HOUR))));
     assert_eq!(rotated.old.expires_at, Some(now.after(HOUR)));
@@ -82,7 +82,7 @@ async fn an_overlap_lets_no_key_live_longer_than_it_would_have() {
     assert!(why(refused).contains("after the year 9999"));
 }
 
-/// A server that has the key in constant use, so that it is always leased, and another process that rotates it.
+/// A server with the key in constant use, so that it is always leased, and another process that rotates it.
 async fn rotated_elsewhere_in_constant_use(overlap: Option<Duration>) -> (Service, Secret) {
     let service = Service::new().await;
     let (old, secret) = made(&service, None).await;
@@ -135,7 +135,7 @@ async fn only_a_key_that_is_valid_is_rotated_and_once() {
     let first = rotate(app, old.id, Some(HOUR)).await.unwrap();
     let refused = why(rotate(app, old.id, Some(HOUR)).await);
     assert!(refused.contains(&first.new.id.to_string()), "{refused}");
-    // The one that took its place is a key like every other.
+    // The replacement is a key like any other.
     rotate(app, first.new.id, None).await.unwrap();
 
     let nothing = rotate(app, Uuid::nil().into(), None).await;
@@ -148,7 +148,7 @@ async fn of_two_who_rotate_a_key_at_once_one_does() {
     let another = service.another().await;
     for _ in 0..5 {
         let (old, _) = made(&service, None).await;
-        // Ids of one millisecond are in order in one process alone.
+        // Ids of one millisecond are in order only within one process.
         service.clock.advance(Duration::from_millis(1));
         let both = tokio::join!(
             rotate(&service.app, old.id, Some(HOUR)),
@@ -201,7 +201,7 @@ async fn a_team_with_as_many_keys_as_it_may_have_rotates_without_an_overlap() {
     }
     let refused = why(rotate(&service.app, old.id, Some(HOUR)).await);
     assert!(refused.contains("may have no more"), "{refused}");
-    // Nothing has become of it.
+    // It is unchanged.
     assert_eq!(service.app.get_api_key(old.id).await.unwrap().key, old);
     rotate(&service.app, old.id, None).await.unwrap();
 }

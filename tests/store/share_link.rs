@@ -75,7 +75,7 @@ impl Sharing {
     }
 }
 
-/// L6, with as few fields set as can be.
+/// L6, with as few fields set as possible.
 #[tokio::test]
 async fn a_plain_link_has_all_its_fields() {
     let sharing = Sharing::new().await;
@@ -107,7 +107,7 @@ async fn a_plain_link_has_all_its_fields() {
     );
 }
 
-/// The same, with everything that can be asked for.
+/// The same, with every option.
 #[tokio::test]
 async fn a_link_is_as_it_was_asked_for() {
     let sharing = Sharing::new().await;
@@ -218,7 +218,7 @@ async fn links_are_newest_first_and_revoked_ones_are_gone() {
     );
 }
 
-/// L6, `status`: an expired link is listed, as expired from that instant on.
+/// L6, `status`: an expired link is still listed, as expired from that instant on.
 #[tokio::test]
 async fn a_link_expires_in_the_list() {
     let sharing = Sharing::new().await;
@@ -266,7 +266,7 @@ async fn an_item_has_at_most_1000_links_that_are_not_revoked() {
     assert_eq!(sharing.list(sharing.file).await.len(), 1000);
 }
 
-/// L8. A file is no folder, either.
+/// L8. A file is not a folder, either.
 #[tokio::test]
 async fn an_item_is_found_through_its_team_and_as_what_it_is_only() {
     let sharing = Sharing::new().await;
@@ -292,7 +292,7 @@ async fn an_item_is_found_through_its_team_and_as_what_it_is_only() {
     assert!(sharing.list(sharing.folder).await.is_empty());
 }
 
-/// The rules ask for the membership themselves, and before the item: no handler can forget it.
+/// The rules check the membership themselves, and before the item: no handler can forget it.
 #[tokio::test]
 async fn links_are_listed_for_members_of_the_team_only() {
     let sharing = Sharing::new().await;
@@ -343,7 +343,7 @@ async fn a_link_needs_an_item_and_a_member() {
     );
 }
 
-/// W25: links outlive their creator, who is not named any more.
+/// W25: links outlive their creator, who is no longer named.
 #[tokio::test]
 async fn links_of_a_removed_user_stay() {
     let sharing = Sharing::new().await;

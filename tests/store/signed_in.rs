@@ -39,7 +39,7 @@ pub async fn look_up(app: &App, cookies: &Cookies) -> InBrowser {
     app.look_up_cookie(presented).await.unwrap()
 }
 
-/// Somebody who has followed the operator's invitation, and is signed in.
+/// A user who has followed the operator's invitation, and is signed in.
 pub async fn join(app: &App, team: TeamId, email: &str, role: Role) -> Person {
     let invited = app.invite(&Actor::Operator, team, email, role).await;
     let joined = app.join_as_new(new_user(&invited.unwrap().secret)).await;
@@ -51,7 +51,7 @@ pub fn actor(person: &Person) -> Actor {
     Actor::Person(person.clone())
 }
 
-/// How often something was done in a team.
+/// How many events of an action a team's audit has.
 pub async fn told(app: &App, team: TeamId, action: Action) -> usize {
     let events = app.list_audit_events(Some(team), Part::default()).await;
     let events = events.unwrap();

@@ -1,4 +1,4 @@
-//! A service over a database of its own, with a clock that the test sets.
+//! A service over a separate database, with a clock that the test sets.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use test_support::mail::{MailServer, Manner};
 
 use super::engine::Database;
 
-/// When every test begins: 2026-11-20T21:49:00.123Z.
+/// The time at which every test starts: 2026-11-20T21:49:00.123Z.
 pub const START: Timestamp = Timestamp::from_millis(1_795_211_340_123);
 
-/// Where people reach it, where it sends mail.
+/// The origin under which people reach it, if it sends mail.
 pub const ORIGIN: &str = "https://links.example";
 
-/// A service over a database of its own. The database stays when the test fails.
+/// A service over a separate database, which is kept if the test fails.
 pub struct Service {
     pub app: Arc<App>,
     pub store: Arc<Store>,
@@ -48,7 +48,7 @@ impl Service {
         }
     }
 
-    /// The same, which sends mail.
+    /// The same, with mail.
     pub async fn mailing() -> (Service, MailServer) {
         let mut service = Service::new().await;
         let mail = MailServer::start(Manner::Takes);
@@ -76,7 +76,7 @@ impl Service {
             .await
     }
 
-    /// The database, to look into.
+    /// The database, for tests that look into it.
     pub fn database(&self) -> &Database {
         self.database.as_ref().unwrap()
     }
@@ -90,7 +90,7 @@ impl Service {
     }
 }
 
-/// A service that sends mail by a server.
+/// A service that sends mail through this server.
 pub fn mailing(app: App, mail: &MailServer) -> App {
     let (server, from) = (mail.url().parse().unwrap(), "a@links.example".parse().unwrap());
     let settings = MailSettings { server: &server, from: &from };
@@ -108,7 +108,7 @@ impl Drop for Service {
     }
 }
 
-/// A product with nothing but what it must have.
+/// A product with only the required fields.
 pub fn plain(name: &str) -> NewProduct {
     NewProduct::new(name, "19.90".parse().unwrap(), "EUR")
 }
@@ -121,14 +121,14 @@ pub fn with_sku(sku: &str) -> NewProduct {
     }
 }
 
-/// A key of a team that may do everything, and its text.
+/// A read-write key for the live catalog of a team, and its secret.
 pub async fn live_key(app: &App, team: TeamId) -> Result<(ApiKey, Secret), Error> {
     let (mode, scope) = (Mode::Live, Scope::ReadWrite);
     app.create_api_key(&Actor::Operator, team, mode, scope, None, None)
         .await
 }
 
-/// Keys as they are listed, without from where they were used.
+/// The listed keys, without the addresses that they were used from.
 pub fn keys(listed: Result<Vec<ShownApiKey>, Error>) -> Vec<ApiKey> {
     listed.unwrap().into_iter().map(|it| it.key).collect()
 }

@@ -1,4 +1,4 @@
-//! Teams that are deleted, and users with much that is theirs (docs/decisions.md, X63 and X64).
+//! Deletion of teams and of everything that belongs to them (docs/decisions.md, X63).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ use invoicing::store::{Sql, api_key, product, team};
 use super::signed_in::{join, told};
 use super::support::{Service, live_key, plain};
 
-/// The tables whose rows are a team's.
+/// The tables whose rows belong to a team.
 const OF_TEAM: [&str; 9] = [
     "api_key",
     "product",
@@ -53,7 +53,7 @@ fn rows_of(service: &Service, team: TeamId) -> Vec<(&'static str, i64)> {
 /// The id of a team as text, on either engine.
 const TEAM_ID: &str = super::engine::TEAM_ID;
 
-/// Adds products by the store, some at a time.
+/// Adds products through the store, in batches.
 async fn fill(service: &Service, catalog: Catalog, count: usize) {
     let now = service.clock.now();
     for first in (0..count).step_by(1000) {
@@ -156,7 +156,7 @@ async fn a_team_is_deleted_only_when_it_is_named_again() {
     app.create_product(&key, plain("B"), None).await.unwrap();
 }
 
-/// Behind the first step, nobody is let in, and the same call or a server's cleanup goes on.
+/// After the first step, no caller is let in, and the same call or a server's cleanup continues.
 #[tokio::test]
 async fn a_deletion_that_was_interrupted_goes_on() {
     for by_cleanup in [false, true] {
@@ -181,7 +181,7 @@ async fn a_deletion_that_was_interrupted_goes_on() {
     }
 }
 
-/// Between two steps, where more is left than one takes.
+/// Between two steps, while more is left than one of them deletes.
 #[tokio::test]
 async fn a_deletion_that_was_interrupted_behind_a_step_goes_on() {
     let service = Service::new().await;
@@ -219,7 +219,7 @@ async fn a_name_of_a_living_team_and_a_half_deleted_one_means_neither() {
     assert!([half, living.id].iter().all(|id| why.contains(&id.to_string())), "{why}");
     assert_eq!(app.list_teams(Part::default()).await.unwrap(), std::slice::from_ref(&living));
     assert_eq!(app.delete_team(half.into(), "Acme").await.unwrap().id, half);
-    // It was told of when it was begun.
+    // It was recorded when it started.
     assert_eq!(told(app, half, Action::DeleteTeam).await, 0);
     app.delete_team(living.id.into(), "Acme").await.unwrap();
     assert_eq!(told(app, living.id, Action::DeleteTeam).await, 1);
@@ -238,7 +238,7 @@ async fn an_import_of_the_operator_adds_nothing_to_a_deleted_team() {
     assert_eq!(service.database().rows("product"), 0);
 }
 
-/// There may be any number of them, and each that is revoked takes a lock.
+/// There may be any number of them, and each revocation takes a lock.
 #[tokio::test]
 async fn keys_that_have_long_expired_are_not_revoked_with_a_team() {
     let service = Service::new().await;
@@ -267,12 +267,12 @@ async fn two_who_delete_a_team_at_once_share_the_work() {
         service.app.delete_team(team.into(), "Acme"),
         other.delete_team(team.into(), "Acme")
     );
-    // Whoever comes last may find it gone.
+    // The one that comes last may find it gone.
     assert!(one.is_ok() || two.is_ok(), "{one:?} {two:?}");
     assert_eq!(service.database().rows("product"), 0);
 }
 
-/// What was acknowledged to a key before is gone, and what comes later is refused: nothing is left in between.
+/// What was acknowledged to a key before is gone, and later writes are refused: nothing is left in between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_clients_of_a_team_write_while_it_is_deleted_is_gone_too() {
     let service = Service::new().await;
@@ -299,14 +299,14 @@ async fn what_clients_of_a_team_write_while_it_is_deleted_is_gone_too() {
     }
 }
 
-/// How many products a team has that is deleted beside another team's creates.
+/// How many products a team has that is deleted while another team creates some.
 fn products() -> usize {
     let given = std::env::var("INVOICING_DELETED_PRODUCTS").ok();
     given.map_or(3_000, |number| number.parse().unwrap())
 }
 
-/// By another process, as the command is one. `INVOICING_DELETED_PRODUCTS` says how many products; with `--nocapture` it says
-/// how long the longest create of the other team took.
+/// By another process, like the command. `INVOICING_DELETED_PRODUCTS` sets how many products; with `--nocapture` it
+/// prints how long the longest create of the other team took.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_elses_create_waits_long_for_a_deletion() {
     let service = Service::new().await;
@@ -337,7 +337,7 @@ async fn nobody_elses_create_waits_long_for_a_deletion() {
         products(),
         waits.len()
     );
-    // Without optimization, and beside other tests, it only shows that nothing is in the way for ever.
+    // Without optimization, and beside other tests, it only shows that nothing blocks forever.
     let limit = if cfg!(debug_assertions) { 4 } else { 1 };
     assert!(longest < Duration::from_secs(limit), "{longest:?}");
     let left = service.app.list_products(&key, StatusFilter::All, 1, None).await.unwrap();

@@ -1,4 +1,4 @@
-//! Users who are deleted and have much that is theirs (docs/decisions.md, X64).
+//! Deletion of users who have a lot of data (docs/decisions.md, X64).
 
 use invoicing::domain::Error;
 use invoicing::domain::audit::{Action, Actor, AuditEvent};
@@ -16,13 +16,14 @@ use invoicing::store::{Sql, audit, browser_session, refused_sign_in, session, us
 use super::people::support::{person, with_ada};
 use super::support::Service;
 
-/// More than two steps take.
+/// More than two steps delete.
 const MANY: u32 = 1_100;
 
-/// The tables whose rows go step by step.
+/// The tables whose rows are deleted step by step.
 const TABLES: [&str; 3] = ["browser_session", "session", "refused_sign_in"];
 
-/// Gives a user many sessions, of browsers and of an app, and many rows of what was done and refused.
+/// Gives a user many sessions, of browsers and of an app, and many rows of actions and refused
+/// sign-ins.
 async fn fill(service: &Service, id: UserId) {
     let uris = ["com.example.app:/signed-in".to_owned()];
     let client = service.app.create_oauth_client("app", "App", &uris).await;
@@ -113,7 +114,7 @@ async fn a_user_with_much_is_deleted_in_steps_and_is_nobody_from_the_first_on() 
     assert!(by_ada > MANY as usize, "{by_ada}");
 }
 
-/// The first step alone: nobody is let in, and a server takes the rest away.
+/// The first step alone: the user is locked out, and a server deletes the rest.
 #[tokio::test]
 async fn a_deletion_that_was_interrupted_is_gone_on_with_by_a_server() {
     let (service, ada) = with_ada().await;

@@ -1,4 +1,4 @@
-//! Runs this program under callgrind, and reads what it wrote.
+//! Runs this program under callgrind, and reads its output.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::BoxError;
 
-/// The instructions of `paths` paths, all rounds of each together.
+/// Counts the instructions of `paths` paths, all rounds of each together.
 ///
 /// # Errors
 /// When valgrind is missing, or a path fails.
@@ -30,13 +30,13 @@ pub fn count(rounds: u64, paths: usize) -> Result<Vec<u64>, BoxError> {
         let log = fs::read_to_string(&log).unwrap_or_default();
         return Err(format!("the paths could not be walked ({status}):\n{log}").into());
     }
-    // What is written down first, and between two paths, is preparation.
+    // The first counts, and those between two paths, are preparation.
     (1..=paths)
         .map(|path| total(&out.with_extension((2 * path).to_string())))
         .collect()
 }
 
-/// What a file of callgrind's counted in all.
+/// The total of a callgrind file.
 fn total(file: &Path) -> Result<u64, BoxError> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let total = text.lines().find_map(|line| line.strip_prefix("totals: "));

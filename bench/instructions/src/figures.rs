@@ -1,9 +1,8 @@
 //! The figures: instructions of each path, as text and compared.
 //!
-//! A path may take a tenth more than was accepted. What differs between machines at the same sources has room
-//! in that: another C library, other CPU features behind its `memcpy`. (The compiler is pinned by
-//! `rust-toolchain.toml`.) A tenth less fails as well: until the new figure is accepted, what was gained could be lost
-//! again without anybody being told.
+//! A path may take a tenth more than was accepted. That allows for differences between machines with the same sources:
+//! another C library, other CPU features behind its `memcpy`. (The compiler is pinned by `rust-toolchain.toml`.) A
+//! tenth less fails as well: until the new figure is accepted, the gain could be lost again unnoticed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,7 +30,7 @@ impl Figures {
         )
     }
 
-    /// What has become of these, which were accepted.
+    /// Compares the accepted figures with those of now.
     pub fn compare(&self, now: &Figures) -> Comparison {
         let mut gone: BTreeMap<&str, u64> = self
             .0
@@ -83,7 +82,7 @@ impl FromStr for Figures {
     }
 }
 
-/// What has become of each path.
+/// The change of each path.
 #[derive(Debug)]
 pub struct Comparison(Vec<Change>);
 
@@ -95,7 +94,7 @@ struct Change {
 }
 
 impl Change {
-    /// Both figures, where there are two to compare.
+    /// Both figures, if there are two to compare.
     fn both(&self) -> Option<(u64, u64)> {
         self.before.zip(self.now)
     }
@@ -113,7 +112,7 @@ impl Change {
 }
 
 impl Comparison {
-    /// Whether every path is where it was accepted to be.
+    /// Whether every path is within its accepted figure.
     pub fn holds(&self) -> bool {
         self.0.iter().all(Change::holds)
     }

@@ -1,15 +1,15 @@
-//! Counts the instructions of the hot paths and holds them against those that were accepted:
-//! `cargo instructions`. See `bench/README.md`, "Instructions".
+//! Counts the instructions of the hot paths and compares them with the accepted ones: `cargo instructions`.
+//! See `bench/README.md`, "Instructions".
 //!
 //! 1. This program starts itself under callgrind, with the paths to walk (`paths.rs`). Callgrind counts every
-//!    instruction of every thread, also on a machine that is busy with something else.
-//! 2. At every call of [`paths::write_counts_down`], callgrind writes what it has counted since the call
-//!    before into a file of its own (`callgrind.rs`).
-//! 3. The counts are compared with `figures.txt` (`figures.rs`), or become it.
+//!    instruction of every thread, even on a machine that is busy with something else.
+//! 2. At every call of [`paths::write_counts_down`], callgrind writes the counts since the previous call to a
+//!    separate file (`callgrind.rs`).
+//! 3. The counts are compared with `figures.txt` (`figures.rs`), or replace it.
 //!
-//! Nothing but Debian's valgrind is needed for it. A framework for such benchmarks (gungraun) brings a runner
-//! that has to be installed in its very version, and keeps what it compares with under `target/`, where no
-//! review sees it.
+//! It needs nothing but Debian's valgrind. A framework for such benchmarks (gungraun) brings a runner that
+//! must be installed in the matching version, and keeps its baseline under `target/`, where no review sees
+//! it.
 
 mod callgrind;
 mod figures;
@@ -29,7 +29,7 @@ use paths::HotPath;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A boxed error: this program shows it and ends.
+/// A boxed error: this program prints it and exits.
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// How often each path is walked while it is counted.
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Answers whether the figures may stay as they are.
+/// Returns whether the figures may stay as they are.
 fn run(arguments: &Arguments) -> Result<bool, BoxError> {
     let file = &arguments.figures;
     match arguments.command {

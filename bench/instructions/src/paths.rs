@@ -1,12 +1,12 @@
 //! The hot paths, each walked again and again in one process.
 //!
-//! Whole requests are those that a client pays for: through the server as shipped, its request log on,
-//! over a connection of loopback. Server and client share one thread, and their order is always the same; the
-//! thread that commits and the one that writes the log are counted with them. So is the client, which does little, and
-//! always the same. Parts of requests are counted alone as well where their growth would drown in the whole.
+//! Whole requests are those that a client pays for: through the server as shipped, with its request log, over a
+//! loopback connection. Server and client share one thread, and their order is always the same; the thread that
+//! commits and the one that writes the log are counted with them. So is the client, whose small work never varies.
+//! Parts of requests are also counted alone if their growth would drown in the whole.
 //!
-//! The data is the same in each run: products are functions of their numbers, and the clock of the service stands
-//! still. Ids and keys are random, in the same number of bytes.
+//! The data is the same in each run: products are functions of their numbers, and the service's clock stands still.
+//! Ids and keys are random, with the same number of bytes.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub enum HotPath {
 }
 
 impl HotPath {
-    /// All of them, in the order in which they are walked.
+    /// All paths, in the order in which they are walked.
     pub const ALL: [HotPath; 6] = [
         HotPath::KeyCheck,
         HotPath::Get,
@@ -61,7 +61,7 @@ impl HotPath {
         HotPath::Cursor,
     ];
 
-    /// As the figures write it.
+    /// The name in the figures.
     pub fn name(self) -> &'static str {
         match self {
             HotPath::KeyCheck => "key-check",
@@ -83,7 +83,7 @@ const PRODUCTS: u64 = 1_000;
 /// More than the longest answer.
 const ANSWER: usize = 64 * 1024;
 
-/// Callgrind writes down what it has counted whenever this is called.
+/// Makes callgrind write its counts to a file.
 #[inline(never)]
 pub fn write_counts_down() {
     black_box(());
@@ -92,7 +92,7 @@ pub fn write_counts_down() {
 /// Walks all paths, `rounds` times each.
 ///
 /// # Errors
-/// When a path does not lead where it should.
+/// When a path does not return the expected result.
 #[tokio::main(flavor = "current_thread")]
 pub async fn walk(rounds: u64) -> Result<(), BoxError> {
     let mut paths = Paths::prepare().await?;
@@ -212,7 +212,7 @@ impl Paths {
         }
     }
 
-    /// One request and its answer, which comes in one piece.
+    /// Sends one request and reads its answer, which comes in one piece.
     async fn ask(
         &mut self,
         line: &str,
@@ -243,7 +243,7 @@ impl Paths {
     }
 }
 
-/// What the checks of a request do to its body.
+/// Checks a body as a request does.
 fn validate(body: &str) -> Result<(), BoxError> {
     let schema = CreateProductRequest::operation()
         .body
@@ -258,7 +258,7 @@ fn validate(body: &str) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// A body with as many members as most products have; `number` makes its sku another one.
+/// A body with as many members as most products have; `number` makes its sku unique.
 fn body(number: u64) -> String {
     serde_json::json!({
         "name": "Consulting",

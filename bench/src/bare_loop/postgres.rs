@@ -1,8 +1,8 @@
-//! The loop on PostgreSQL: the changes of a group go through one connection at once, each statement sent as soon as the
-//! one before it of the same change is answered. A group thus takes as many round trips as a single change.
+//! The loop on PostgreSQL: the changes of a group go through one connection concurrently, each statement sent as soon
+//! as the previous one of the same change is answered. A group thus takes as many round trips as a single change.
 //!
-//! Two changes of a group may find the same product before either has changed it. That would lose one of them in a
-//! server; here it costs what it would cost there, and nobody looks.
+//! Two changes of a group may find the same product before either has changed it. A server would lose one of them; here
+//! it costs what it would cost there, and is ignored.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,10 @@ use crate::dataset::BoxError;
 use crate::load::{Sample, WARM_UP};
 use crate::servers::by_hand_postgres::{Change, Database, once};
 
-/// Does it in the database at `url`, whose first process is given.
+/// Does the work in the database at `url`, whose first process is `pid`.
 ///
 /// # Errors
-/// What PostgreSQL answers.
+/// Any error of PostgreSQL.
 pub async fn run(work: &Work, url: &str, pid: u32) -> Result<Sample, BoxError> {
     let database = Database::open(url, 1)?;
     let mut connection = database.connection().await.map_err(failed)?;

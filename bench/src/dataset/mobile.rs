@@ -1,4 +1,4 @@
-//! Devices that are signed in, and files with share links.
+//! Signed-in devices, and files with share links.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use invoicing::app::App;
@@ -20,35 +20,35 @@ pub const CLIENT: &str = "bench";
 
 const REDIRECT_URI: &str = "com.example.bench:/signed-in";
 
-/// Files, and links of each: few enough to be read with one page of the database or two.
+/// Files, and links of each: few enough to be read with one or two pages of the database.
 const FILES: usize = 16;
 const LINKS: usize = 5;
 
-/// What the mobile API works on.
+/// The data for the mobile API.
 #[derive(Debug)]
 pub struct Mobile {
-    /// Who is signed in on all devices.
+    /// The user who is signed in on all devices.
     pub user: Uuid,
-    /// One for each connection, since refreshes of one session come one after the other.
+    /// One for each connection, since the refreshes of one session take turns.
     pub devices: Vec<Device>,
-    /// The files, each with its links as they are answered: newest first.
+    /// The files, each with its links in the order of answers: newest first.
     pub files: Vec<(Uuid, Vec<ShareLink>)>,
 }
 
-/// A device that is signed in.
+/// A signed-in device.
 #[derive(Debug)]
 pub struct Device {
     /// Valid for an hour, which bounds the time that a run may take.
     pub access_token: String,
-    /// The first that is presented.
+    /// The first one that it presents.
     pub refresh_token: String,
 }
 
 impl Mobile {
-    /// Makes it.
+    /// Creates the data.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any error of the store.
     pub(super) async fn make(app: &App, team: TeamId, devices: usize) -> Result<Self, BoxError> {
         let user = app.create_user("bench@example.com", "Bench").await?.id;
         app.add_member(team, user, Role::Member).await?;

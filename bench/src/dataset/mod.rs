@@ -1,10 +1,10 @@
-//! What every contender holds: the same products under the same key, the same devices and share links.
+//! The data of every contender: the same products under the same key, the same devices and share links.
 //!
-//! A product is a function of its number, and its id tells the number again, so that any answer can be
-//! checked without asking anybody. All are rendered in the same number of bytes. Ids grow with the
-//! number, as they would in time: the newest product is the one with the greatest number.
+//! A product is a function of its number, and its id contains the number, so that any answer can be
+//! checked without a query. All are rendered in the same number of bytes. Ids grow with the number, as
+//! they would in time: the newest product is the one with the greatest number.
 //!
-//! One product in [`CHANGED`] is there to be changed; the others stay as they are while the bench runs.
+//! One product in [`CHANGED`] is meant to be changed; the others stay as they are while the bench runs.
 
 mod mobile;
 mod product;
@@ -35,23 +35,23 @@ pub use product::{CHANGED, any_changed_id, id, number, product, published};
 /// Changes in flight while the data set is made: more than the store commits together.
 const IN_FLIGHT: usize = 1024;
 
-/// How often a change is tried, and the pause between: a minute in all.
+/// How often a change is tried, and the pause between tries: a minute in total.
 const TRIES: u32 = 600;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What links begin with, in answers. With `http` nobody could sign in.
+/// The start of links, in answers. With `http`, signing in would not work.
 pub const PUBLIC_URL: &str = "https://bench.example";
 
 /// The file of the service's database.
 const DATABASE: &str = "invoicing.db";
 
-/// A boxed error: the bench shows it and ends.
+/// A boxed error: the bench prints it and exits.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The refresh tokens that the devices present next to one contender, in the order of the devices.
+/// The next refresh tokens of the devices for one contender, in the order of the devices.
 pub type RefreshTokens = RefCell<Vec<String>>;
 
-/// The data set, as far as it exists outside of the contenders.
+/// The data set, as far as it exists outside the contenders.
 #[derive(Debug)]
 pub struct Dataset {
     folder: PathBuf,
@@ -61,15 +61,15 @@ pub struct Dataset {
     pub key: String,
     /// The team that it acts for.
     pub team: Uuid,
-    /// What the mobile API works on.
+    /// The data for the mobile API.
     pub mobile: Mobile,
 }
 
 impl Dataset {
-    /// Makes the data set in an empty folder, and in it the database of the service.
+    /// Makes the data set in an empty folder, with the service's database in it.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Any error of the store.
     pub async fn make(folder: &Path, products: u64, devices: usize) -> Result<Self, BoxError> {
         let path = folder.join(DATABASE);
         let store: Arc<Store> = Arc::new(Sqlite::open(&path)?.into());
@@ -105,21 +105,21 @@ impl Dataset {
         self.file(DATABASE)
     }
 
-    /// Its address.
+    /// The database's address.
     pub fn url(&self) -> String {
         format!("sqlite:{}", self.database().display())
     }
 
-    /// The refresh tokens of a contender that nobody has asked yet.
+    /// The refresh tokens of a contender that has not been used yet.
     pub fn refresh_tokens(&self) -> RefreshTokens {
         let tokens = self.mobile.devices.iter();
         RefCell::new(tokens.map(|device| device.refresh_token.clone()).collect())
     }
 
-    /// The id of a product that stays as it is.
+    /// The id of a random product that stays as it is.
     pub fn any_id(&self, random: &mut fastrand::Rng) -> Uuid {
         let number = random.u64(0..self.products);
-        // The next one, unless that is one too many: then the one before.
+        // The next one, or the one before if there is no next.
         let number = match number % CHANGED {
             0 if number + 1 < self.products => number + 1,
             0 => number.saturating_sub(1),
@@ -129,7 +129,7 @@ impl Dataset {
     }
 }
 
-/// They are all as the bench has them, ids too, which no operation of the service offers.
+/// All have the bench's values, including ids, which no operation of the service offers.
 async fn add_products(store: &Store, catalog: Catalog, products: u64) -> Result<(), BoxError> {
     let add = |product: Product| {
         let add = move || add_product(store, catalog, product.clone());
@@ -151,10 +151,11 @@ async fn add_product(store: &Store, catalog: Catalog, product: Product) -> Resul
     store.write(catalog, insert).await
 }
 
-/// Makes a change that is done as soon as the store has time for it: it refuses what would wait for long.
+/// Makes a change, retrying until the store has time for it: the store refuses one that would wait for
+/// long.
 ///
 /// # Errors
-/// What the store answers, in the end.
+/// The last error of the store.
 pub async fn patiently<T, F: Future<Output = Result<T, Error>>>(
     change: impl Fn() -> F,
 ) -> Result<T, Error> {

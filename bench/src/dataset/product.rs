@@ -9,10 +9,10 @@ use uuid::{Builder, Uuid};
 /// PATCH changes the products whose number is a multiple of this, and no others.
 pub const CHANGED: u64 = 16;
 
-/// When the first product was created; each next one a millisecond later.
+/// When the first product was created; each one after it a millisecond later.
 const BEGIN: u64 = 1_735_689_600_000; // 2025-01-01T00:00:00Z
 
-/// The product of that number.
+/// The product with this number.
 pub fn product(number: u64) -> Product {
     let created_at = Timestamp::from_millis((BEGIN + number).cast_signed());
     // Cannot fail: digits around a point.
@@ -32,7 +32,7 @@ pub fn product(number: u64) -> Product {
     product.into_product(ProductId(id(number)), created_at)
 }
 
-/// The id of the product of that number: a UUIDv7 of its millisecond.
+/// The id of the product with this number: a UUIDv7 of its millisecond.
 pub fn id(number: u64) -> Uuid {
     let mut rest = [0; 10];
     // Spread like random bits, the same in every run.
@@ -40,7 +40,7 @@ pub fn id(number: u64) -> Uuid {
     Builder::from_unix_timestamp_millis(BEGIN + number, &rest).into_uuid()
 }
 
-/// The id of one of so many products that is there to be changed.
+/// The id of a random product, among this many, that is meant to be changed.
 pub fn any_changed_id(products: u64, random: &mut fastrand::Rng) -> Uuid {
     id(random.u64(0..products) / CHANGED * CHANGED)
 }
@@ -52,7 +52,7 @@ pub fn number(id: Uuid) -> Option<u64> {
     (self::id(number) == id).then_some(number)
 }
 
-/// The product of that number as the document describes it.
+/// The product with this number as the document describes it.
 pub fn published(number: u64) -> Value {
     let product = product(number);
     json!({

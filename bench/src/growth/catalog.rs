@@ -1,10 +1,10 @@
-//! A catalogue of some size, shared by some teams.
+//! A catalogue of a given size, shared by some teams.
 //!
 //! The first team has half of all products, so that there are long lists to walk through; the others share the other
 //! half evenly, some 500 each. Up to 10,000 products there is one team; beyond, one for each 1,000 products.
 //!
-//! The service makes the tables, the teams and their keys. Ten million products would take it most of an hour, one
-//! request each, so they are written into its table directly, in the order of its keys ([`fill`]).
+//! The service creates the tables, the teams and their keys. It would take most of an hour to create ten million
+//! products, one request each, so they are written directly into its table, in the order of its keys ([`fill`]).
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -29,20 +29,20 @@ use crate::wire;
 
 use super::fill;
 
-/// Up to so many products belong to one team.
+/// Up to this many products, there is only one team.
 const OF_ONE_TEAM: u64 = 10_000;
 
-/// For so many products there is a team, when there are more.
+/// Beyond that, one team for this many products.
 const A_TEAM: u64 = 1_000;
 
-/// Teams that are made at once.
+/// Teams to create at once.
 const IN_FLIGHT: usize = 1024;
 
-/// Products on a page that is measured, and on the longest that there is.
+/// Products on a measured page, and on the longest possible one.
 pub const PAGE: u64 = 20;
 const LONGEST_PAGE: u64 = 100;
 
-/// A team, and what it needs to ask.
+/// A team, with the key for its requests.
 #[derive(Debug)]
 pub struct Team {
     /// Its id.
@@ -55,15 +55,15 @@ pub struct Team {
 /// A catalogue.
 #[derive(Debug)]
 pub struct Catalog {
-    /// Products in all.
+    /// The total number of products.
     pub products: u64,
-    /// The database, as the service is told of it.
+    /// The address of the database, as given to the service.
     pub url: String,
-    /// What holds it, unless that is SQLite.
+    /// The PostgreSQL that holds it, unless it is in SQLite.
     pub cluster: Option<Rc<Cluster>>,
     /// The size of the database before anything is created, in bytes.
     pub size: u64,
-    /// What the service logs.
+    /// The log of the service.
     pub log: PathBuf,
     teams: Vec<Team>,
     /// The cursor of the last page of the first team.
@@ -71,10 +71,10 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Makes it in a PostgreSQL, or else in a file of its own in a folder.
+    /// Makes it in a PostgreSQL, or else in a separate file in a folder.
     ///
     /// # Errors
-    /// What the store answers, a full disk among it.
+    /// Any error of the store, including a full disk.
     pub async fn make(
         folder: &Path,
         products: u64,
@@ -111,7 +111,7 @@ impl Catalog {
         &self.teams[0].key
     }
 
-    /// One of the products, by its number, and the key that sees it.
+    /// A random product, by its number, and the key that sees it.
     pub fn any(&self, random: &mut fastrand::Rng) -> (u64, &str) {
         let number = random.u64(0..self.products);
         let team = self
@@ -125,7 +125,7 @@ impl Catalog {
         &self.deepest
     }
 
-    /// Walks through all pages of the first team to the last: the only way, since cursors are the service's own.
+    /// Walks through all pages of the first team to the last: the only way, since only the service can make cursors.
     ///
     /// # Errors
     /// When the walk does not show every product of the team exactly once, newest first.
@@ -139,7 +139,7 @@ impl Catalog {
                     self.deepest.clone_from(&cursor);
                     PAGE
                 }
-                // Leaves a whole last page.
+                // Leaves a full last page.
                 before_last => before_last.min(LONGEST_PAGE),
             };
             out.clear();
@@ -192,7 +192,7 @@ pub fn ask_page(out: &mut Vec<u8>, key: &str, limit: u64, cursor: &str) {
     request(out, "GET", path, &headers, "");
 }
 
-/// Lets the service make its tables, teams and keys.
+/// Has the service create its tables, teams and keys.
 async fn make_teams(url: &str, products: u64) -> Result<Vec<Team>, BoxError> {
     let count = match products {
         ..=OF_ONE_TEAM => 1,
@@ -217,7 +217,7 @@ async fn make_teams(url: &str, products: u64) -> Result<Vec<Team>, BoxError> {
         Ok((id.0, key.1.reveal().to_owned()))
     });
     let mut made: Vec<_> = made.buffered(IN_FLIGHT).try_collect().await?;
-    // Products go in by team, in the order of the table.
+    // Products are inserted by team, in the order of the table.
     made.sort_unstable();
     let teams = made.into_iter().zip(shares(products, count));
     let team = |((id, key), products)| Team { id, key, products };

@@ -1,4 +1,4 @@
-//! Writes the products of a catalogue into the service's own table, which its teams are in already.
+//! Writes the products of a catalogue directly into the service's table; its teams already exist.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +9,13 @@ use super::catalog::Team;
 use crate::dataset::{self, BoxError};
 use crate::postgres::copy::{connect, copy, product_row, settle};
 
-/// Adds the products of the teams to a file of SQLite. How large that is then comes back, in bytes.
+/// Adds the products of the teams to an SQLite file. Returns its size after that, in bytes.
 ///
 /// # Errors
-/// What SQLite answers.
+/// Any error of SQLite.
 pub fn sqlite(file: &Path, teams: &[Team]) -> Result<u64, BoxError> {
     let mut connection = Connection::open(file)?;
-    // Nobody needs what is left of a load that fails. The service turns its own settings on again when it opens the file.
+    // If the load fails, its remains are not needed. The service restores its own settings when it opens the file.
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -200000")?;
     let journal = "PRAGMA journal_mode = OFF";
     let mode: String = connection.query_row(journal, [], |row| row.get(0))?;
@@ -50,13 +50,13 @@ pub fn sqlite(file: &Path, teams: &[Team]) -> Result<u64, BoxError> {
     Ok(fs::metadata(file)?.len())
 }
 
-/// Adds the products of the teams to a database of PostgreSQL. How large that is then comes back, in bytes.
+/// Adds the products of the teams to a PostgreSQL database. Returns its size after that, in bytes.
 ///
 /// # Errors
-/// What PostgreSQL answers.
+/// Any error of PostgreSQL.
 pub async fn postgres(url: &str, teams: &[Team]) -> Result<u64, BoxError> {
     let client = connect(url).await?;
-    // The teams are there. PostgreSQL would look for the team of each product, and keep a list of those to look for.
+    // The teams exist. PostgreSQL would look up the team of each product, and keep a list of pending checks.
     let unchecked = "SET session_replication_role = replica";
     client.batch_execute(unchecked).await?;
     let products = teams.iter().flat_map(|team| {

@@ -1,11 +1,11 @@
 //! Growth: what a request costs the service as the catalogue and the number of teams grow.
 //!
-//! 1. A database is made for each size ([`catalog`]): a file of SQLite, or a PostgreSQL, removed in the end.
-//! 2. The service is started on each of them, in turns, as often as there are rounds: from its start to its first answer.
-//!    The last ones stay up, all at once.
-//! 3. Rounds go over the sizes, so that all of them suffer alike from whatever else the machine does. Creates come
-//!    last, since they change what is read.
-//! 4. What counts is processor time, as a multiple of what the smallest catalogue takes in the same round.
+//! 1. A database is made for each size ([`catalog`]): an SQLite file, or a PostgreSQL, removed at the end.
+//! 2. The service is started on each of them, in turns, once per round, and timed from its start to its first answer.
+//!    The last processes stay up, all at once.
+//! 3. Rounds go over the sizes, so that the machine's other load affects all of them alike. Creates come last, since
+//!    they change what is read.
+//! 4. The result is processor time, as a multiple of that of the smallest catalogue in the same round.
 
 mod catalog;
 mod fill;
@@ -62,11 +62,11 @@ pub struct Options {
 struct Size {
     products: u64,
     teams: usize,
-    /// Of the database, before anything is created, in bytes.
+    /// The size of the database before anything is created, in bytes.
     file: u64,
-    /// From the start of the process to its first answer, in milliseconds, one a round.
+    /// From the start of the process to its first answer, in milliseconds, one per round.
     starts: Vec<f64>,
-    /// What was measured, one sample a round.
+    /// The measurements, one sample per round.
     measured: Vec<(Question, Vec<Sample>)>,
 }
 
@@ -160,7 +160,7 @@ impl Options {
         Ok(servers)
     }
 
-    /// Starts the service, and asks it for a product. How long that took comes back too, in milliseconds.
+    /// Starts the service, and asks it for a product. Also returns how long that took, in milliseconds.
     async fn start_one(
         &self,
         catalog: &Catalog,

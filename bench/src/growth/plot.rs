@@ -1,5 +1,5 @@
-//! The plot of growth, in SVG: processor time a request over products, both on logarithmic axes. What does not grow is
-//! flat; what takes ten times as long with ten times as many products would rise by 45 degrees.
+//! The plot of growth, in SVG: processor time per request over products, both on logarithmic axes. A cost that does
+//! not grow is flat; one that is proportional to the number of products would rise by 45 degrees.
 
 use std::fmt::Write as _;
 
@@ -14,17 +14,17 @@ const RIGHT: f64 = 530.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 350.0;
 
-/// The least distance of two labels.
+/// The least distance between two labels.
 const LINE: f64 = 16.0;
 
-/// One for each question, told apart by those who see red and green alike.
+/// One for each question, distinguishable with red-green color blindness.
 const COLOURS: [&str; 5] = ["#0072b2", "#e69f00", "#cc79a7", "#009e73", "#d55e00"];
 
-/// Where figures are drawn.
+/// The axes of the plot.
 struct Axes {
     /// The decimal logarithms of the least and the greatest number of products.
     products: [f64; 2],
-    /// Round processor times, from one below all to one above all.
+    /// Round processor times, from one below all figures to one above all.
     microseconds: Vec<f64>,
 }
 
@@ -46,7 +46,7 @@ impl Axes {
 
     fn x(&self, products: f64) -> f64 {
         let [least, most] = self.products;
-        // One size alone is drawn in the middle.
+        // A single size is drawn in the middle.
         let part = match most - least {
             0.0 => 0.5,
             width => (products.log10() - least) / width,
@@ -71,7 +71,7 @@ fn range(figures: impl Iterator<Item = f64>) -> [f64; 2] {
     })
 }
 
-/// Powers of ten, 2 and 5 times these, from one below the figures to one above them.
+/// Powers of ten, and 2 and 5 times these, from one below the figures to one above them.
 fn round_around([least, most]: [f64; 2]) -> Vec<f64> {
     let powers = (-1..=6).map(|power| 10_f64.powi(power));
     let mut all: Vec<_> = powers
@@ -82,7 +82,7 @@ fn round_around([least, most]: [f64; 2]) -> Vec<f64> {
     all.split_off(below.saturating_sub(1))
 }
 
-/// The plot.
+/// Draws the plot.
 pub fn svg(report: &Report) -> String {
     let axes = Axes::new(report);
     let mut out = format!(

@@ -1,4 +1,4 @@
-//! What is asked of a catalogue.
+//! The requests to a catalogue.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -10,19 +10,19 @@ use crate::operation::check::{check_members, check_page, check_product};
 use crate::operation::{Operation, SAMPLE, request};
 use crate::wire::Response;
 
-/// What is asked.
+/// A kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Question {
-    /// Any product, by its id, with the key of its team.
+    /// Any product, by its id, with its team's key.
     Get,
     /// The first page of the team with half of all products, again and again.
     FirstPage,
-    /// The first page of the team of any product: many teams in turns.
+    /// The first page of the team of a random product: many teams in turns.
     FirstPageOfAny,
     /// The last page of the team with half of all products.
     DeepestPage,
-    /// A new product for the team of any product, under a new idempotency key.
+    /// A new product for the team of a random product, under a new idempotency key.
     Create,
 }
 
@@ -36,7 +36,7 @@ impl Question {
         Self::Create,
     ];
 
-    /// As the report writes it.
+    /// The name in the report.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -47,7 +47,8 @@ impl Question {
         }
     }
 
-    /// How many times the processor time of 10,000 products it may take with 10 million.
+    /// The limit for the processor time with 10 million products, as a multiple of that with
+    /// 10,000.
     pub fn goal(self) -> Option<f64> {
         match self {
             Self::Get => Some(2.5),
@@ -59,15 +60,15 @@ impl Question {
     }
 }
 
-/// What one connection asks of a catalogue.
+/// The requests of one connection to a catalogue.
 pub struct Script<'a> {
     question: Question,
     catalog: &'a Catalog,
     random: fastrand::Rng,
     asked: u64,
-    /// The product that was asked for last.
+    /// The product of the last request.
     id: Uuid,
-    /// What was sent last.
+    /// The body of the last request.
     body: Option<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! The table of growth, and what is aimed at.
+//! The table of growth, and its goals.
 
 use std::fmt;
 
@@ -14,21 +14,21 @@ const GOAL_SIZES: [u64; 2] = [10_000, 10_000_000];
 /// How long the service may take from its start to its first answer, in milliseconds.
 const START: f64 = 1_000.0;
 
-/// How much memory it may have, in MiB, whatever the size; pages of mapped files apart.
+/// How much memory it may use, in MiB, whatever the size, without pages of mapped files.
 const MEMORY: f64 = 200.0;
 
-/// All that was measured, from the smallest catalogue to the largest.
+/// All measurements, from the smallest catalogue to the largest.
 pub struct Report {
     pub sizes: Vec<Size>,
 }
 
 impl Report {
-    /// A report of at least one size.
+    /// A report on at least one size.
     pub fn new(sizes: Vec<Size>) -> Self {
         Self { sizes }
     }
 
-    /// Processor time a request at each size, in microseconds.
+    /// Processor time per request at each size, in microseconds.
     pub fn costs(&self, question: Question) -> Vec<Spread> {
         let sizes = self.sizes.iter();
         sizes
@@ -36,7 +36,8 @@ impl Report {
             .collect()
     }
 
-    /// How many times the processor time of the smallest the largest takes, round by round.
+    /// The processor time at the largest size as a multiple of that at the smallest, round by
+    /// round.
     pub fn growth(&self, question: Question) -> Spread {
         let (first, last) = (&self.sizes[0], &self.sizes[self.sizes.len() - 1]);
         let rounds = first.samples(question).zip(last.samples(question));
@@ -128,7 +129,7 @@ impl Size {
         Spread::new(self.starts.iter().copied())
     }
 
-    /// The most memory of all samples, in MiB; `kibibytes` says which.
+    /// The peak memory over all samples, in MiB; `kibibytes` selects the kind.
     fn memory(&self, kibibytes: impl Fn(&Memory) -> u64) -> f64 {
         let samples = self.measured.iter().flat_map(|(_, samples)| samples);
         let most = samples.map(|sample| kibibytes(&sample.memory)).max();

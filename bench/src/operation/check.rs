@@ -1,5 +1,5 @@
-//! What a right answer is: the recorded bytes where a contender repeats those, otherwise what the
-//! [data set](crate::dataset) says, compared as JSON values.
+//! Defines a correct answer: the recorded bytes if a contender repeats those, otherwise the
+//! contents of the [data set](crate::dataset), compared as JSON values.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -60,7 +60,7 @@ impl Script<'_> {
     }
 }
 
-/// Whether two members are the same in JSON, where `19` and `19.0` are the same number.
+/// Whether two members are equal as JSON, where `19` and `19.0` are the same number.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
@@ -68,8 +68,8 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Each member that is expected is there. There may be more: a field that the document gained since
-/// changes nothing of what is measured.
+/// Checks that each expected member is present. There may be more: a field that the document has
+/// gained since changes nothing about the measurement.
 pub fn check_members(found: &Value, expected: &Value) -> Result<(), String> {
     let mut members = expected.as_object().into_iter().flatten();
     match members.find(|(name, value)| !same(&found[name], value)) {
@@ -78,7 +78,7 @@ pub fn check_members(found: &Value, expected: &Value) -> Result<(), String> {
     }
 }
 
-/// A page has as many products as it may, and each is right.
+/// Checks that a page is full, and that each product is correct.
 pub fn check_page(page: &Value, limit: usize) -> Result<(), String> {
     let products = page["data"].as_array().map_or(&[][..], Vec::as_slice);
     if products.len() != limit {
@@ -89,7 +89,7 @@ pub fn check_page(page: &Value, limit: usize) -> Result<(), String> {
         .try_for_each(|product| check_product(product, None))
 }
 
-/// A product of the data set is what it was made as, and has the id that was asked for.
+/// Checks that a product is as it was made, and has the requested id.
 pub fn check_product(found: &Value, asked: Option<Uuid>) -> Result<(), String> {
     let id: Uuid = found["id"]
         .as_str()

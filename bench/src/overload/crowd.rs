@@ -1,11 +1,11 @@
-//! Connections that ask for patience instead of work.
+//! Connections that cost a server patience instead of work.
 //!
-//! - Idle ones have asked once, and keep the connection.
-//! - Slow ones send a body a byte a second, until they are told that this takes too long; then they begin again.
-//! - Deaf ones ask for the service's document again and again, and never read an answer.
+//! - Idle ones have sent one request, and keep the connection.
+//! - Slow ones send a body at a byte a second, until they are told that this takes too long; then they start again.
+//! - Deaf ones request the service's document again and again, and never read an answer.
 //!
-//! Gathering is work, and so are the first answers to those that do not read them, until no more fit on the way. What
-//! is measured is the time after that.
+//! Gathering is work, and so are the first answers to the deaf ones, until the buffers are full. The time after that is
+//! measured.
 //!
 //! People who sign in are the exception: each has a password hashed at all times, which is a lot of work.
 
@@ -24,13 +24,13 @@ use crate::process;
 use crate::running::Running;
 use crate::wire::Connection;
 
-/// Documents that a deaf connection asks for: more than fit on the way.
+/// How many documents a deaf connection requests: more than fit in the buffers.
 const DOCUMENTS: usize = 200;
 
 /// How long a crowd may take to gather.
 const GATHER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How many there are of each.
+/// How many connections of each kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub idle: usize,
@@ -39,7 +39,7 @@ pub struct Size {
     pub sign_ins: usize,
 }
 
-/// A crowd. It goes away when this is dropped.
+/// A crowd. It leaves when this is dropped.
 #[derive(Debug)]
 pub struct Crowd {
     _idle: Vec<Connection>,
@@ -49,7 +49,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// Lets a crowd gather, and settle for a moment.
+    /// Gathers a crowd, and lets it settle for a moment.
     ///
     /// # Errors
     /// When a connection cannot be opened.
@@ -91,15 +91,15 @@ impl Crowd {
         })
     }
 
-    /// How many sign-ins were answered until now.
+    /// How many sign-ins were answered so far.
     pub fn signed_in(&self) -> u64 {
         self.signed_in.load(Ordering::Relaxed)
     }
 
-    /// Sends the crowd away. All of it has to be there still: what was measured beside less would be no figure.
+    /// Sends the crowd away. All of it must still be there: a measurement beside fewer is worthless.
     ///
     /// # Errors
-    /// Why one has left.
+    /// The reason why one has left.
     pub fn disperse(mut self) -> Result<(), BoxError> {
         match self.busy.try_join_next() {
             None => Ok(()),
@@ -141,8 +141,8 @@ async fn send_slowly(address: SocketAddr, request: String, delay: Duration) -> s
     }
 }
 
-/// Signs in with a wrong password, again and again, as somebody else each time: nobody is refused for having tried too often,
-/// and to find no such user takes the same hash ([P31](../../../docs/decisions.md)).
+/// Signs in with a wrong password, again and again, as another user each time: none is refused for too many attempts,
+/// and an unknown user takes the same hash ([P31](../../../docs/decisions.md)).
 async fn sign_in(
     address: SocketAddr,
     number: usize,
@@ -157,14 +157,14 @@ async fn sign_in(
             form.len()
         );
         let status = connection.ask(request.as_bytes()).await?.status;
-        // Served, or told that too many wait already.
+        // Served, or told that too many are already waiting.
         if ![400, 401, 422, 503].contains(&status) {
             return Err(std::io::Error::other(format!(
                 "a sign-in was answered with {status}"
             )));
         }
         if status == 503 {
-            // As the answer says, and as people do. Otherwise those who are refused would be the load.
+            // As the answer says, and as people do. Otherwise the refused ones would be the load.
             tokio::time::sleep(Duration::from_secs(1)).await;
         } else {
             signed_in.fetch_add(1, Ordering::Relaxed);

@@ -1,12 +1,12 @@
-//! Requests by a schedule, whatever becomes of those before: an open loop.
+//! Requests on a schedule, whatever happens to earlier ones: an open loop.
 //!
-//! 1. Every millisecond, as many requests are due as the rate says. Each takes the connection that has been idle
-//!    for longest.
-//! 2. When none is idle, nobody could be asked: the request is unsent. So at most one request a connection is
-//!    under way, as with clients that are strangers to each other, and latencies are the service's alone.
-//! 3. After [`WARM_UP`], what is answered counts: as served, or as refused, which has to be a 503 that says when to
-//!    try again. A connection that breaks is opened anew.
-//! 4. At the end, connections wait for the answer that they have asked for, at most [`ANSWER_TIMEOUT`].
+//! 1. Every millisecond, as many requests are due as the rate demands. Each takes the connection that has been idle
+//!    the longest.
+//! 2. If none is idle, the request cannot be sent: it is unsent. So each connection has at most one request in
+//!    progress, as with independent clients, and latencies are the service's alone.
+//! 3. After [`WARM_UP`], answers count: as served, or as refused, which must be a 503 that says when to try again.
+//!    A connection that breaks is reopened.
+//! 4. At the end, connections wait for their outstanding answer, at most [`ANSWER_TIMEOUT`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -28,29 +28,29 @@ use crate::wire::{self, Connection};
 /// How long an answer may take before the run is given up.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What is to be asked.
+/// The load to apply.
 #[derive(Clone, Copy, Debug)]
 pub struct Flood<'a> {
-    /// Who is asked.
+    /// The service.
     pub running: &'a Running,
-    /// What is asked of it.
+    /// The operation to request.
     pub operation: Operation,
-    /// What it holds.
+    /// The data set that it holds.
     pub dataset: &'a Dataset,
-    /// How many can ask at once.
+    /// How many connections there are.
     pub connections: usize,
     /// Requests a second.
     pub rate: f64,
-    /// How long it counts.
+    /// How long to measure.
     pub time: Duration,
 }
 
-/// What has become of the requests.
+/// The outcome of the requests.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Outcome {
     /// Requests a second that were served.
     pub served: f64,
-    /// Latency that one of a hundred of them exceeds, in milliseconds.
+    /// Latency that one in a hundred of them exceeds, in milliseconds.
     pub served_p99: f64,
     /// The longest, in milliseconds.
     pub served_last: f64,
@@ -64,11 +64,11 @@ pub struct Outcome {
     pub broken: u64,
     /// The service's processor time for each answer, in microseconds.
     pub cpu: f64,
-    /// What the service had in memory.
+    /// The service's memory.
     pub memory: Memory,
 }
 
-/// What the connections share.
+/// State shared by the connections.
 struct Shared {
     idle: RefCell<VecDeque<usize>>,
     due: Vec<Notify>,
@@ -83,10 +83,10 @@ struct Shared {
 }
 
 impl Flood<'_> {
-    /// Asks, and sums up.
+    /// Applies the load, and sums up.
     ///
     /// # Errors
-    /// When an answer is neither what was asked for nor a refusal, or does not come.
+    /// When an answer is neither the requested one nor a refusal, or does not come.
     pub async fn run(&self) -> Result<Outcome, BoxError> {
         let latencies = || Histogram::new_with_max(LONGEST, 3).map(RefCell::new);
         let shared = Rc::new(Shared {

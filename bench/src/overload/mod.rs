@@ -1,12 +1,12 @@
-//! More than the service can take: `cargo run --release -p bench -- overload`.
+//! More load than the service can take: `cargo run --release -p bench -- overload`.
 //!
 //! 1. The service runs alone, on one core; the other is the load generator's.
-//! 2. In each round, for each operation: what it can take at most, by a closed loop ([`crate::load`]), then
-//!    several times as much, by a schedule (`flood.rs`). What it still serves is compared with the most that it could.
+//! 2. In each round, for each operation: the most it can take, by a closed loop ([`crate::load`]), then several times
+//!    as much, on a schedule (`flood.rs`). The rate that it still serves is compared with that peak.
 //! 3. In each round, for each operation: the closed loop alone, then beside a crowd of connections that
 //!    cost a server patience instead of work (`crowd.rs`). Processor time and latency are compared.
-//! 4. In each round, for each operation: a part of the peak by a schedule, alone, then beside people who sign in.
-//!    Latency is compared. (A closed loop would take all of the core, and whatever people get of it would be its loss.)
+//! 4. In each round, for each operation: a part of the peak on a schedule, alone, then beside people who sign in.
+//!    Latency is compared. (A closed loop would take all of the core, and would lose whatever the sign-ins get of it.)
 
 mod crowd;
 mod flood;
@@ -98,7 +98,7 @@ impl Options {
     }
 }
 
-/// Rounds of the closed loop, each with what followed it.
+/// Rounds of the closed loop, each with the measurement after it.
 #[derive(serde::Serialize)]
 struct Rounds<T> {
     operation: Operation,
@@ -106,7 +106,7 @@ struct Rounds<T> {
     rounds: Vec<(Sample, T)>,
 }
 
-/// A load by a schedule, alone and beside people who sign in.
+/// A load on a schedule, alone and beside people who sign in.
 #[derive(serde::Serialize)]
 struct BesideSignIns {
     alone: Outcome,
@@ -115,7 +115,7 @@ struct BesideSignIns {
     sign_ins: f64,
 }
 
-/// A run whose service is up.
+/// A run with the service up.
 struct Overload<'a> {
     options: &'a Options,
     dataset: Dataset,

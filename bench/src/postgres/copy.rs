@@ -1,4 +1,4 @@
-//! Fills tables of PostgreSQL quickly: `COPY`, a row a line.
+//! Fills tables of PostgreSQL quickly: `COPY`, one row per line.
 
 use axum::body::Bytes;
 use futures::{SinkExt as _, stream};
@@ -21,10 +21,10 @@ pub async fn connect(url: &str) -> Result<Client, BoxError> {
     Ok(client)
 }
 
-/// Adds rows to a table, each a line of columns between tabs, without anything that would have to be escaped.
+/// Adds rows to a table, each a line of tab-separated columns, without anything that needs escaping.
 ///
 /// # Errors
-/// What PostgreSQL answers.
+/// Any error of PostgreSQL.
 pub async fn copy(
     client: &Client,
     table: &str,
@@ -46,12 +46,13 @@ pub async fn copy(
     sink.close().await
 }
 
-/// Leaves nothing to be tidied up while something is measured: statistics are gathered, and all is on the disk.
+/// Finishes maintenance that would otherwise run during a measurement: gathers statistics, and writes everything to
+/// disk.
 ///
 /// # Errors
-/// What PostgreSQL answers.
+/// Any error of PostgreSQL.
 pub async fn settle(client: &Client) -> Result<(), Error> {
-    // Not one batch: that would be a transaction, in which there is no VACUUM.
+    // Not one batch: that would be a transaction, which does not allow VACUUM.
     client.batch_execute("VACUUM (FREEZE, ANALYZE)").await?;
     client.batch_execute("CHECKPOINT").await
 }
@@ -83,7 +84,7 @@ pub fn product_row(team: Uuid, product: &Product) -> String {
     .join("\t")
 }
 
-/// What stands for NULL in a row.
+/// The representation of NULL in a row.
 pub fn null() -> String {
     "\\N".to_owned()
 }

@@ -1,6 +1,7 @@
-//! Contender (b): dropshot alone, its log off. Its router, its extractors, and the recorded bytes.
+//! Contender (b): dropshot alone, with its log off. Its router, its extractors, and the recorded
+//! bytes.
 //!
-//! What our server takes more than this is what it does itself: checks, the store, the request log.
+//! The difference to our server is what that does itself: checks, the store, the request log.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -23,10 +24,10 @@ use crate::recording::Recording;
 type Answers = HashMap<Operation, Prepared>;
 type Reply = Response<Body>;
 
-/// Headers that dropshot adds to every answer by itself.
+/// Headers that dropshot adds to every answer itself.
 const OF_DROPSHOT: [&str; 1] = ["x-request-id"];
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 ///
 /// # Errors
 /// When it cannot listen.

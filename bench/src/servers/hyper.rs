@@ -1,4 +1,4 @@
-//! Contender (a): hyper alone. It reads the request, tells operations apart, and sends the recorded bytes.
+//! Contender (a): hyper alone. It reads the request, finds its operation, and sends the recorded bytes.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -18,7 +18,7 @@ use crate::dataset::BoxError;
 use crate::operation::Operation;
 use crate::recording::Recording;
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 ///
 /// # Errors
 /// When it cannot listen.
@@ -46,7 +46,7 @@ async fn answer(
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let operation = operation(&head.method, head.uri.path(), head.uri.query());
-    // What cannot be read to its end ends the connection; there is nobody to answer.
+    // A body that cannot be read to its end ends the connection; no client is left to answer.
     let _ = body.collect().await;
     let answer = operation.and_then(|operation| answers.get(&operation));
     Ok(answer.map_or_else(
@@ -59,7 +59,7 @@ async fn answer(
     ))
 }
 
-/// The operation that a request asks for.
+/// The operation of a request.
 fn operation(method: &Method, path: &str, query: Option<&str>) -> Option<Operation> {
     if path == "/api/auth/mobile/token" {
         return Some(Operation::Refresh);

@@ -1,4 +1,4 @@
-//! The contenders that are servers of the bench's own, each a subcommand that runs until it is ended.
+//! The contenders that are the bench's own servers, each a subcommand that runs until it is ended.
 
 pub mod by_hand;
 pub mod by_hand_api;

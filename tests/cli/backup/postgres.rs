@@ -1,4 +1,4 @@
-//! What docs/backup.md says of PostgreSQL's own tools.
+//! The procedures of docs/backup.md with PostgreSQL's own tools.
 
 use test_support::postgres::{Cluster, pg_dump, pg_restore};
 

@@ -1,4 +1,4 @@
-//! Backups that are not good, and folders in which none can be made.
+//! Bad backups, and folders in which none can be made.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::{backup_path, create, files, filled, path, private};
 use crate::place::{Place, Said};
 
-/// A change of what a backup says of itself.
+/// A change to a backup's manifest.
 type Change = fn(&mut Value);
 
-/// The same backup with another manifest or another database in it, and all sums right.
+/// The same backup with another manifest or another database in it, and correct checksums.
 fn repacked(backup: &[u8], change: impl FnOnce(&mut Value), database: Option<&[u8]>) -> Vec<u8> {
     let length = u32::from_le_bytes(backup[4..8].try_into().unwrap()) as usize;
     let mut manifest: Value = serde_json::from_slice(&backup[8..8 + length]).unwrap();
@@ -207,7 +207,7 @@ fn a_folder_that_others_may_use_is_noted() {
     }
 }
 
-/// A limit of the size of files, which says no in the same places as a full disk; but it has to let the index of SQLite's log be.
+/// A file size limit, which fails in the same places as a full disk; but it has to spare the index of SQLite's log.
 #[test]
 fn without_room_nothing_is_left_and_the_error_says_how_much_it_takes() {
     let place = filled();

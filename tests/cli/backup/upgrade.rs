@@ -1,4 +1,4 @@
-//! What happens to an SQLite file of an older release.
+//! The upgrade of an SQLite file from an older release.
 
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
@@ -20,10 +20,10 @@ fn migrations() -> Vec<String> {
     paths.iter().map(text).collect()
 }
 
-/// A file as the release of that schema has left it, with a team.
+/// A file as left by the release with this schema, with a team.
 fn older(place: &Place, name: &str, version: usize) {
     let file = Connection::open(place.path(name)).unwrap();
-    // They are named in migrations of rows, and there is none yet.
+    // Migrations of rows name them, and there are no rows yet.
     for (function, arguments) in [("hash_key", 3), ("wrap_pair", 2), ("new_grace_key", 0)] {
         let flags = FunctionFlags::SQLITE_UTF8;
         file.create_scalar_function(function, arguments, flags, |_| Ok(0_i64))
@@ -51,7 +51,7 @@ fn before() -> usize {
     migrations().len() - 1
 }
 
-/// The one backup that is beside the database.
+/// The only backup beside the database.
 fn beside(place: &Place) -> String {
     let name = format!("invoicing.db.schema-{}.zst", before());
     let found: Vec<_> = files(place, "")
@@ -82,7 +82,7 @@ fn serve_makes_a_backup_before_it_brings_a_file_up_to_date() {
     assert_eq!(told["schema_version"], before());
     assert_eq!(version(&place, "invoicing.db"), migrations().len());
 
-    // The way back: what `zstd -d` makes of it is the file that there was.
+    // The way back: `zstd -d` restores the file as it was.
     let packed = std::fs::read(place.path(&beside(&place))).unwrap();
     place.write("back.db", zstd::decode_all(&packed[..]).unwrap());
     assert_eq!(version(&place, "back.db"), before());
@@ -126,7 +126,7 @@ fn the_backup_is_encrypted_to_those_of_the_settings() {
 fn without_a_backup_the_file_stays_as_it_is() {
     let place = Place::new();
     older(&place, "invoicing.db", before());
-    // A folder that is not empty is in its place.
+    // A folder that is not empty takes its name.
     let name = format!("invoicing.db.schema-{}.zst", before());
     std::fs::create_dir_all(place.path(&name).join("x")).unwrap();
     for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["team", "list"]] {

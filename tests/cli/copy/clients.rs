@@ -1,4 +1,4 @@
-//! What the clients of a service rely on, before and after it moves.
+//! What the clients of a service rely on, before and after it is moved.
 
 use serde_json::{Value, json};
 use test_support::caller::{Answer, Caller, Request};
@@ -13,7 +13,7 @@ use crate::server::Server;
 
 const PRODUCTS: &str = "/api/v1/products";
 
-/// What clients of a service hold when it moves.
+/// The credentials and state of a service's clients when it is moved.
 struct Clients {
     key: String,
     create: Request,
@@ -56,7 +56,7 @@ async fn clients(service: &Service) -> Result<Clients, Skip> {
 }
 
 impl Clients {
-    /// Everything that can be done again and again.
+    /// Every request that can be repeated.
     async fn go_on(&self, caller: &Caller) {
         let get = |target: String, credential: &str| {
             caller.send(Request::new("GET", target).bearer(credential))
@@ -119,7 +119,7 @@ async fn keys_cursors_repeats_sessions_and_codes_go_on_working() {
     clients.exchange(&caller, used).await.expect_status(400);
 }
 
-/// S20: neither sealed pairs nor what they are wrapped under.
+/// S20: neither sealed pairs nor the keys that wrap them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_pair_of_a_grace_stays_behind_and_its_repeat_ends_the_session_in_the_copy() {
     let service = given!(Service::own(env!("CARGO_BIN_EXE_invoicing"), &[]));

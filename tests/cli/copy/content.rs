@@ -1,4 +1,4 @@
-//! Random content of every table of an SQLite file, and all that such a file has.
+//! Random content for every table of an SQLite file, and a dump of everything in such a file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-/// What texts are made of: what an encoding, a quotation or an order of letters could trip over.
+/// Pieces of texts: those that an encoding, quotation or collation could trip over.
 const PIECES: [&str; 16] = [
     "a", "B", "b", "é", "\u{301}", "𝄞", "\\", "\\N", "'", "\"", "{", "},", "NULL", "\t", "\r\n",
     " ",
 ];
 
-/// Decimals in every way of writing them.
+/// Decimals in every notation.
 const DECIMALS: [&str; 10] = [
     "0",
     "-0.00",
@@ -26,7 +26,7 @@ const DECIMALS: [&str; 10] = [
     "1e400",
 ];
 
-/// More than the copy has in memory at once.
+/// More than the copy holds in memory at once.
 const MANY: usize = 2_300;
 
 /// Numbers that are the same for the same seed (SplitMix64).
@@ -56,7 +56,7 @@ impl Random {
         Value::Text((0..self.below(6)).map(|_| self.of(&PIECES)).collect())
     }
 
-    /// A text that no other is equal to, whatever the case of its letters.
+    /// A unique text, whatever the case of its letters.
     fn name(&mut self) -> Value {
         let Value::Text(text) = self.text() else {
             unreachable!()
@@ -93,7 +93,7 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// Adds rows, and gives back the values of the column at that place.
+    /// Adds rows, and returns the values of the column at this position.
     fn rows(
         &mut self,
         table: &str,
@@ -115,7 +115,7 @@ impl Filler<'_> {
     }
 }
 
-/// Teams, which come back, and their catalogs and keys.
+/// Adds teams, with their catalogs and keys. Returns the teams.
 fn catalog(filler: &mut Filler<'_>) -> Vec<Value> {
     filler.rows("secret", "name, value", 2, 0, |r| {
         vec![r.name(), r.bytes(32)]
@@ -153,7 +153,7 @@ fn catalog(filler: &mut Filler<'_>) -> Vec<Value> {
         }));
         row
     });
-    // The hash is a copy's own business, and no content.
+    // The hash is internal to each database; it is not content.
     let records = "team_id, mode, key, request, answer, created_at, key_hash";
     filler.rows("idempotency", records, MANY, 0, |r| {
         let mut row = vec![r.of(&teams), r.word(&modes), r.name()];
@@ -163,7 +163,7 @@ fn catalog(filler: &mut Filler<'_>) -> Vec<Value> {
     teams
 }
 
-/// Users and apps, sessions, and what is shared.
+/// Adds users and apps, sessions, and shared items.
 fn people(filler: &mut Filler<'_>, teams: &[Value]) {
     let users = "id, email, name, created_at, removed_at";
     let users = filler.rows("user", users, 20, 0, |r| {
@@ -215,7 +215,7 @@ fn people(filler: &mut Filler<'_>, teams: &[Value]) {
         0,
         |r| vec![r.bytes(32), r.of(&sessions), r.number()],
     );
-    // Without a pair: that of a grace is not copied (`clients.rs`).
+    // Without a pair: one within a grace is not copied (`clients.rs`).
     let tokens = "digest, session_id, spent_at";
     filler.rows("refresh_token", tokens, 60, 0, |r| {
         vec![r.bytes(32), r.of(&sessions), r.number()]
@@ -256,7 +256,7 @@ fn items(filler: &mut Filler<'_>, teams: &[Value], users: &[Value]) {
     });
 }
 
-/// Every row of every table that a file has, each with its columns by name, sorted.
+/// Every row of every table in a file, each with its columns by name, sorted.
 pub fn dump(path: &Path) -> BTreeMap<String, Vec<String>> {
     let connection = Connection::open(path).unwrap();
     let mut tables = connection

@@ -1,4 +1,4 @@
-//! Copies that are ended midway.
+//! Copies that are interrupted midway.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::place::{Place, Said};
 /// Longer than anything here takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts a copy, waits until it has written something, and sends a signal. How it ended comes back.
+/// Starts a copy, waits until it has written something, and sends a signal. Returns how it ended.
 fn interrupted(place: &Place, to: &str, signal: &str, begun: impl Fn() -> bool) -> Said {
     let mut command = place.command(["copy", "--from", "sqlite:large.db", "--to", to]);
     let mut process = command
@@ -49,7 +49,7 @@ fn interrupted_midway_nothing_is_left_in_postgresql() {
     let place = Place::new();
     large(&place);
     for (signal, code) in [("KILL", -1), ("INT", 1)] {
-        // There is a table to look at.
+        // So that the table to look at exists.
         let to = empty_postgres(&place);
         let size = "SELECT pg_relation_size('idempotency')";
         let said = interrupted(&place, &to, signal, || ask(&to, size) != "0");
@@ -91,7 +91,7 @@ fn interrupted_midway_nothing_is_left_in_a_file() {
             said.errors
         );
         assert!(code != 1 || said.errors.contains("interrupted; nothing was copied"));
-        // What it made itself goes with it; what was there before stays.
+        // A file that it created is removed; one that existed before stays.
         assert_eq!(place.path(name).exists(), left, "{name}");
         if left {
             let rows: usize = dump(&place.path(name)).values().map(Vec::len).sum();

@@ -1,4 +1,4 @@
-//! A disk that takes seconds to say that it has a change: who waits for it, and who does not.
+//! A disk that takes seconds to confirm a change: who waits for it, and who does not.
 
 use std::net::TcpStream;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::place::Place;
 /// Longer than a change waits (`WRITE_TIMEOUT`, 5 s).
 const DELAY: &str = "7000";
 
-/// Starts a server whose disk is as slow as the file `slow` of its folder says.
+/// Starts a server whose disk is as slow as the file `slow` in its folder says.
 fn start(place: &Place) -> Operated {
     let library = place.path("slow.so");
     let source = repository().join("tests/cli/disk/slow.c");
@@ -73,7 +73,7 @@ fn a_slow_disk_refuses_changes_in_time_and_hinders_no_reader() {
         let took = begun.elapsed();
         assert!((4..12).contains(&took.as_secs()), "{took:?}");
     });
-    // It is a matter for those who watch the numbers: a server that reads on is of more use than none.
+    // This is left to monitoring: a server that still serves reads is more useful than none.
     assert_eq!(operated.get("/readyz").0, 200);
 
     std::fs::remove_file(place.path("slow")).unwrap();
@@ -82,7 +82,7 @@ fn a_slow_disk_refuses_changes_in_time_and_hinders_no_reader() {
         assert!(Instant::now() < end, "changes are refused for ever");
         std::thread::sleep(Duration::from_millis(100));
     }
-    // Whoever was refused does not know what became of it, and may ask again: there is one of it in any case.
+    // A refused caller does not know the outcome, and may ask again: in any case, the change is made once.
     assert_eq!(post(connect(), late).0, 201);
     assert_eq!(list().0, 2);
     let slow = operated.number("invoicing_write_transaction_duration_seconds_sum");

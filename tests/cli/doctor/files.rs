@@ -70,7 +70,7 @@ fn a_database_file_that_others_may_read_is_warned_about_and_one_that_they_may_wr
 #[test]
 fn a_disk_without_room_or_that_is_not_there_is_bad() {
     let place = founded();
-    // The kernel's own file system has room for nothing.
+    // The kernel's own file system has no free space.
     expect(
         &place,
         &["--database", "sqlite:/sys/invoicing.db"],

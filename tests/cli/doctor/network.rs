@@ -1,4 +1,4 @@
-//! Addresses, and how many may connect.
+//! Addresses, and the limit of connections.
 
 use std::process::{Command, Stdio};
 

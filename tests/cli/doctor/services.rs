@@ -76,7 +76,7 @@ fn a_mail_server_that_lets_us_in_does_not_or_is_not_used_is_told_apart_and_gets_
     expect(&place, &nobody, "mail", "bad", "cannot be used");
 }
 
-/// An OpenID provider that says who it is, and what time it is there.
+/// An OpenID provider with its metadata and its own clock.
 pub(super) struct Provider(String);
 
 impl Provider {
@@ -165,7 +165,7 @@ fn a_collector_that_takes_spans_does_not_or_is_not_used_is_told_apart() {
 #[test]
 fn a_check_that_gets_no_answer_is_given_up_after_five_seconds_and_hides_no_other() {
     let place = founded();
-    // It takes connections, and says nothing.
+    // It accepts connections, and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let begun = Instant::now();

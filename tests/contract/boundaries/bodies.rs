@@ -18,7 +18,7 @@ type Body = BTreeMap<String, String>;
 /// A body to send.
 struct Case {
     text: String,
-    /// Everything that is wrong with it.
+    /// All violations in it.
     expected: BTreeSet<Violation>,
 }
 
@@ -37,7 +37,7 @@ async fn a_body_that_is_no_object_is_refused() {
     each_body_is_taken_or_refused_as_its_schema_says(no_objects).await;
 }
 
-/// `cases` makes the bodies, of each object that a request may have for its body.
+/// Sends the bodies that `cases` makes for each object that a request may have as its body.
 async fn each_body_is_taken_or_refused_as_its_schema_says(cases: fn(&Object) -> Vec<Case>) {
     let given = given!(given());
     for document in [document::catalog(), document::mobile()] {
@@ -68,7 +68,7 @@ struct Object<'a> {
     whole: Body,
 }
 
-/// What the schema at a pointer describes: an object, or with `oneOf` several.
+/// The object schemas at a pointer: one, or several with `oneOf`.
 fn objects<'a>(document: &'a Document, pointer: &str) -> Vec<Object<'a>> {
     let (pointer, schema) = document.resolve(pointer);
     if let Some(branches) = schema["oneOf"].as_array() {
@@ -85,7 +85,7 @@ fn objects<'a>(document: &'a Document, pointer: &str) -> Vec<Object<'a>> {
         .collect();
     let whole = properties
         .iter()
-        // Two products with one sku would be a conflict.
+        // Two products with the same sku would be a conflict.
         .filter(|(name, _)| *name != "sku")
         .map(|(name, place)| ((*name).to_owned(), valid(document, place)))
         .collect();
@@ -97,7 +97,7 @@ fn objects<'a>(document: &'a Document, pointer: &str) -> Vec<Object<'a>> {
     }]
 }
 
-/// Each member as it should be, as it should not, and missing; and one that has no schema.
+/// Each member valid, invalid, and missing; and one that has no schema.
 fn members(object: &Object) -> Vec<Case> {
     let whole = &object.whole;
     let mut cases = vec![case(whole, None), unknown(object)];
@@ -127,7 +127,7 @@ fn decimals(object: &Object) -> Vec<Case> {
     cases.collect()
 }
 
-/// JSON that is no object.
+/// JSON that is not an object.
 fn no_objects(_: &Object) -> Vec<Case> {
     let others = ["[]", "\"text\"", "1", "true", "null"].map(|text| Case {
         text: text.to_owned(),
@@ -136,7 +136,7 @@ fn no_objects(_: &Object) -> Vec<Case> {
     others.into()
 }
 
-/// Members whose value chooses a schema, so that another value is another request, not a wrong one.
+/// Members whose value selects a schema, so that another value makes another request, not an invalid one.
 fn discriminating(document: &Document) -> Vec<&str> {
     let schemas = document.json["components"]["schemas"].as_object();
     let schemas = schemas.into_iter().flatten();
@@ -176,7 +176,7 @@ fn case(body: &Body, expected: impl IntoIterator<Item = Violation>) -> Case {
     }
 }
 
-/// What is wrong about the answer, if anything.
+/// What is wrong with the answer, if anything.
 fn complaint(case: &Case, answer: &Answer) -> Option<String> {
     let refused = matches!(answer.code().as_str(), "invalid_body" | "invalid_request");
     let right = refused != case.expected.is_empty() && (!refused || names(answer, &case.expected));
@@ -190,7 +190,7 @@ fn complaint(case: &Case, answer: &Answer) -> Option<String> {
     })
 }
 
-/// Whether an error names exactly these violations. The token endpoint names the places in its
+/// Whether an error names exactly these violations. The token endpoint names their places in its
 /// description.
 fn names(answer: &Answer, violations: &BTreeSet<Violation>) -> bool {
     let json = answer.json();

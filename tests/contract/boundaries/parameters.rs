@@ -47,7 +47,7 @@ async fn every_parameter_is_checked_on_both_sides_of_every_keyword() {
     assert!(sent > 50, "only {sent} values were sent");
 }
 
-/// The value as the text of a parameter; none when it cannot be sent in this place.
+/// The value as the text of a parameter; `None` if it cannot be sent in this place.
 fn text(parameter: &Parameter, attempt: &Try) -> Option<String> {
     let value: Value = serde_json::from_str(&attempt.literal).ok()?;
     let text = match &value {
@@ -108,7 +108,7 @@ fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// What is wrong about the answer, if anything.
+/// What is wrong with the answer, if anything.
 fn complaint(
     operation: &Operation,
     parameter: &Parameter,
@@ -117,7 +117,7 @@ fn complaint(
 ) -> Option<String> {
     let violations = answer.violations();
     let right = match attempt.valid {
-        // Of a cursor, only whether it is one of this list is left to complain about.
+        // The only complaint left about a cursor is that it is not one of this list.
         true => violations
             .iter()
             .all(|violation| violation.constraint == "cursor"),

@@ -1,7 +1,7 @@
-//! For every keyword of a schema, values on both sides of the boundary that it draws.
+//! For every keyword of a schema, values on both sides of its boundary.
 //!
-//! The values are made from the document alone. A keyword that this file does not know fails, so that
-//! no limit can be added to a document without values on its two sides.
+//! The values are derived from the document alone. A keyword that this file does not know fails, so that no limit
+//! can be added to a document without values on both sides.
 
 use serde_json::{Value, json};
 use test_support::document::Document;
@@ -9,9 +9,9 @@ use test_support::document::Document;
 /// A value to try.
 #[derive(Clone, Debug)]
 pub struct Try {
-    /// The keyword that the value is about.
+    /// The keyword under test.
     pub keyword: &'static str,
-    /// The value as JSON text, because no number type holds what decimals can.
+    /// The value as JSON text, because no number type can hold all decimals.
     pub literal: String,
     /// Whether the schema admits it.
     pub valid: bool,
@@ -54,7 +54,7 @@ pub fn tries(document: &Document, pointer: &str) -> Vec<Try> {
     tries
 }
 
-/// Numbers that are beyond a limit of the schema at a pointer, but so little that a double cannot tell: decimals are
+/// Numbers beyond a limit of the schema at a pointer, but by so little that a double cannot tell: decimals are
 /// exact.
 pub fn hairs(document: &Document, pointer: &str) -> Vec<Try> {
     let schema = document.at(pointer);
@@ -137,7 +137,7 @@ fn lengths(keyword: &str, limit: &Value, schema: &Value) -> Vec<Try> {
         .collect()
 }
 
-/// Whether the schema's pattern admits a text, by the independent validator.
+/// Whether the schema's pattern admits a text, according to the independent validator.
 fn matches(schema: &Value, text: &str) -> bool {
     let only_pattern =
         json!({ "type": "string", "pattern": schema.get("pattern").unwrap_or(&json!("")) });
@@ -188,7 +188,7 @@ fn formats(format: &Value) -> Vec<Try> {
                 .chain(strange.iter().map(|text| refused("format", &json!(text))))
                 .collect()
         }
-        // The width of a number, which its limits keep it within; and a hint for people.
+        // The width of a number, within which its limits keep it; and a hint for people.
         Some("int32" | "int64" | "password") => Vec::new(),
         other => panic!("no values are known for the format {other:?}"),
     }

@@ -25,7 +25,7 @@ fn paths(page: &Value) -> Vec<String> {
         .collect()
 }
 
-/// All pages, walked through from the first.
+/// All pages, followed from the first.
 async fn walk(given: &Given, query: &str) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -38,7 +38,7 @@ async fn walk(given: &Given, query: &str) -> Vec<String> {
     }
 }
 
-/// A team of the test's own with this many products, oldest first.
+/// A test's own team with this many products, oldest first.
 async fn with_products(count: usize) -> Option<(Given, Vec<String>)> {
     let mut given = given().map_err(|skip| skip.print()).ok()?;
     given.team = given.service.new_team().map_err(|skip| skip.print()).ok()?;
@@ -96,7 +96,7 @@ async fn a_walk_shows_what_existed_when_it_began_exactly_once_whatever_happens_m
     for round in 0.. {
         let page = page(&given, &format!("limit=2{cursor}")).await;
         seen.extend(paths(&page));
-        // A product appears, and one that was seen goes.
+        // A product is added, and one that was seen is archived.
         given.path_of_new().await;
         given
             .send(given.live("DELETE", &seen[round * 2]))

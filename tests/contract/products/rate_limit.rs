@@ -66,7 +66,7 @@ async fn a_refused_request_says_when_to_come_back_and_comes_before_the_scope() {
             .header("ratelimit")
             .is_some_and(|limit| limit.starts_with("\"default\";r=0;"))
     );
-    // Another key has a quota of its own.
+    // Another key has a separate quota.
     given
         .send(given.live("GET", PRODUCTS))
         .await

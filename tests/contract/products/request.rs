@@ -1,5 +1,5 @@
-//! Bodies and headers as such: what is malformed, too large, of another kind, and in which order it
-//! is noticed.
+//! Bodies and headers as such: malformed, too large, of another kind, and the order of these
+//! checks.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ async fn a_body_of_64_kib_is_read_and_one_byte_more_is_not() {
         .await
         .expect(413, "body_too_large");
     assert_eq!(answer.violations(), only("", "maxBytes"));
-    // Undeclared, the size shows only while reading.
+    // Undeclared, the size is only discovered while reading.
     let chunked = create.streamed(body(65_537));
     given.send(chunked).await.expect(413, "body_too_large");
 }
@@ -133,7 +133,7 @@ async fn checks_run_in_one_order() {
     let large = "x".repeat(70_000);
     let nonsense = format!("{PRODUCTS}/nonsense?surprise=1");
     let patch = given.live("PATCH", &nonsense).header("idempotency-key", "");
-    // Everything is wrong with the first, and each of the next has one thing less wrong with it.
+    // Everything is wrong with the first, and each of the next has one mistake less.
     let first = patch.clone().text(large).without_header("content-type");
     let first = first.header("content-type", "text/plain");
     given.send(first).await.expect(413, "body_too_large");

@@ -5,7 +5,7 @@ use test_support::given;
 
 use crate::given::{Given, given, path, product, unique, updated_at};
 
-/// A product that has everything.
+/// A product with every field.
 async fn complete(given: &Given) -> Value {
     let complete = json!({
         "name": "Espresso beans", "unitPrice": 18.9, "currency": "EUR", "description": "Dark roast",

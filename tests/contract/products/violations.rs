@@ -1,4 +1,4 @@
-//! All violations at once: the first hundred listed, with names that are whole, and all of them counted.
+//! All violations at once: the first hundred are listed, with whole names, and all of them are counted.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use test_support::schema::Violation;
 
 use crate::given::{Given, PRODUCTS, TOKEN, given, product};
 
-/// Creates a product with these members besides those that it needs.
+/// Creates a product with these members besides the required ones.
 async fn create_with(given: &Given, names: &[String]) -> Answer {
     let Value::Object(mut body) = product() else {
         unreachable!("a product is an object")
@@ -21,7 +21,7 @@ async fn create_with(given: &Given, names: &[String]) -> Answer {
         .await
 }
 
-/// Asserts that exactly these violations are told, each once.
+/// Asserts that exactly these violations are reported, each once.
 fn assert_told(answer: &Answer, expected: &BTreeSet<Violation>) {
     let details = answer.json()["error"]["details"].as_array().map(Vec::len);
     assert_eq!(details, Some(expected.len()));
@@ -35,7 +35,7 @@ fn unknown_members(names: &[String]) -> BTreeSet<Violation> {
         .collect()
 }
 
-/// Asserts that the first hundred of these are listed, and what the message says of all.
+/// Asserts that the first hundred of these are listed, and that the message counts all of them.
 fn assert_counted(answer: &Answer, message: &str, expected: &[Violation]) {
     let listed = expected.len().min(100);
     assert_told(answer, &expected[..listed].iter().cloned().collect());
@@ -50,7 +50,7 @@ fn assert_counted(answer: &Answer, message: &str, expected: &[Violation]) {
 async fn a_hundred_violations_are_listed_and_the_message_says_how_many_there_were() {
     let given = given!(given());
     for count in [99, 100, 101, 5_000] {
-        // In the order of their names, which is the order in which they are sent.
+        // Sorted by name, which is the order in which they are sent.
         let names: Vec<_> = (0..count).map(|index| format!("x{index:04}")).collect();
         let answer = create_with(&given, &names).await;
         let answer = answer.expect(400, "invalid_body");
@@ -100,7 +100,7 @@ async fn unknown_parameters_are_told_by_their_whole_names_and_counted() {
     let mut names: Vec<_> = (0..500).map(|index| format!("x{index}")).collect();
     names.insert(1, "y".repeat(257));
     let query = names.join("&");
-    // What comes twice is one name that the operation does not have.
+    // A repeated parameter counts as one unknown name.
     let list = given.live("GET", format!("{PRODUCTS}?{query}&x0=1"));
     let answer = given.send(list).await.expect(400, "invalid_query");
     names[1] = String::new();
@@ -110,7 +110,7 @@ async fn unknown_parameters_are_told_by_their_whole_names_and_counted() {
     let message =
         "has a parameter, with a name of 257 characters, that is not a parameter of this operation";
     assert_eq!(answer.json()["error"]["details"][1]["message"], message);
-    // The token endpoint has no list to tell them in: it tells some, and how many more there are.
+    // The token endpoint has no list for them: it reports some, and how many more there are.
     let exchange = Request::new("POST", format!("{TOKEN}?{query}")).json(&json!({}));
     let answer = given.send(exchange).await.expect(400, "invalid_request");
     let description = answer.json()["error_description"].clone();

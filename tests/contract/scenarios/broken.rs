@@ -12,7 +12,7 @@ use test_support::postgres;
 
 use crate::given::given_own;
 
-/// A database in which a table is gone that the operation needs after its caller was admitted.
+/// A database without a table that the operation needs after its caller was admitted.
 pub async fn broken_database(operation: &str) -> Result<Answer, Skip> {
     let given = given_own(&[])?;
     let request = given.request(operation).await?;
@@ -50,7 +50,7 @@ pub async fn locked_database(operation: &str) -> Result<Answer, Skip> {
     Ok(given.send(request).await)
 }
 
-/// What keeps a service from changing its database, until it is dropped.
+/// Keeps a service from changing its database, until it is dropped.
 pub fn lock_writes(address: &str) -> Box<dyn std::any::Any> {
     let Some(file) = address.strip_prefix("sqlite:") else {
         return Box::new(postgres::Locked::all(address));

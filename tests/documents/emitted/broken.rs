@@ -1,5 +1,5 @@
-//! The comparison, shown to report every kind of wrong wiring: of a perfect emission of the published
-//! document, one thing is broken at a time.
+//! Shows that the comparison reports every kind of wrong wiring: in a perfect emission of the
+//! published document, one thing is broken at a time.
 
 use serde_json::{Value, json};
 use test_support::document;
@@ -37,7 +37,7 @@ fn different_words_are_accepted() {
     assert_eq!(differences(&published(), &edit.0), Vec::<String>::new());
 }
 
-/// Asserts that each edit of the perfect emission is reported, in words that name the place.
+/// Asserts that each edit of the perfect emission is reported, with words that name the place.
 #[track_caller]
 fn reported(cases: Vec<(Edit, &str)>) {
     for (edit, expected) in cases {
@@ -191,7 +191,7 @@ fn wrong_answers_are_reported() {
     ]);
 }
 
-/// The emission with an answer under another status.
+/// The emission with an answer moved to another status.
 fn moved(responses: &str, from: &str, to: &str) -> Edit {
     let from = format!("{responses}/{from}");
     let answer = emitted().0.pointer(&from).expect("it is listed").clone();

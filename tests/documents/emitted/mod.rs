@@ -1,5 +1,5 @@
-//! The document that the running traits describe themselves with, against the published one; how they
-//! are compared, [`openapi_dropshot_test`] tells.
+//! Compares the document in which the running traits describe themselves with the published one;
+//! [`openapi_dropshot_test`] explains how.
 
 mod broken;
 mod running;

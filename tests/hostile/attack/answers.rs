@@ -1,4 +1,4 @@
-//! Answers that are asked for and not taken.
+//! Answers that are requested and never read.
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use super::{Connection, Protocol, Request, Target, each, http2};
 
-/// The most that hyper takes on one connection is 200; the measurements of the issue were made with these.
+/// The most that hyper accepts on one connection is 200; the measurements of the issue were made with this number.
 pub const STREAMS: u32 = 195;
 
-/// Connections of HTTP/2 with all streams waiting for the answer to `request`, of which each may send no more than
-/// `window`. Nothing is read, also not what the window allows.
+/// HTTP/2 connections with all streams waiting for the answer to `request`, each of which may send no more than
+/// `window`. Nothing is read, not even what the window allows.
 pub fn over_http2(
     target: &Target,
     request: &Request,
@@ -21,7 +21,7 @@ pub fn over_http2(
     over_streams(target, request, (connections, STREAMS), window)
 }
 
-/// The same, with so many connections, and streams on each: a proxy ends one with more than it takes.
+/// The same, with this many connections and streams on each: a proxy ends a connection with more than it accepts.
 pub fn over_streams(
     target: &Target,
     request: &Request,
@@ -39,7 +39,7 @@ pub fn over_streams(
     })
 }
 
-/// Connections of HTTP/1.1, each with one request whose answer is not read.
+/// HTTP/1.1 connections, each with one request whose answer is not read.
 pub fn over_http1(target: &Target, request: &Request, connections: u32) -> Vec<Connection> {
     let head = request.head("");
     each(connections, |number| {
@@ -49,10 +49,10 @@ pub fn over_http1(target: &Target, request: &Request, connections: u32) -> Vec<C
     })
 }
 
-/// How often the client asks who does not stop asking.
+/// The interval between the requests of a client that does not stop asking.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// Asks on one connection of HTTP/2 until it ends, and takes the answers.
+/// Sends requests on one HTTP/2 connection until it ends, and reads the answers.
 pub struct Asking(Arc<AtomicU32>);
 
 impl Asking {
@@ -62,7 +62,7 @@ impl Asking {
     }
 }
 
-/// A client who sends `request` again and again, whatever the server says. It is in the middle of that.
+/// A client that sends `request` again and again, whatever the server answers. On return it has started.
 pub fn asking_again_and_again(target: &Target, request: &Request) -> io::Result<Asking> {
     let Connection::Clear(mut sender) = target.connect(0, Protocol::Http2)? else {
         return Err(io::Error::other("the attack is in clear"));

@@ -1,14 +1,14 @@
-//! Bodies that do not end: begun and left, or in pieces of one byte.
+//! Bodies that do not end: started and abandoned, or in pieces of one byte.
 
 use std::io::{self, Write as _};
 
 use super::{Connection, Protocol, Request, Target, each, http2};
 
-/// What every body begins with: the value of a member that goes on and on.
+/// The start of every body: the value of a member that goes on and on.
 const BEGINNING: &[u8] = br#"{"name":""#;
 
-/// Requests whose bodies are begun, `each_sends` of them from each of so many addresses: over HTTP/1.1 a connection
-/// each, over HTTP/2 streams of one connection.
+/// Requests whose bodies are started, `each_sends` of them from each address: over HTTP/1.1 a connection each, over
+/// HTTP/2 streams of one connection.
 pub fn begun(
     target: &Target,
     request: &Request,
@@ -34,7 +34,7 @@ fn begin_over_http1(target: &Target, request: &Request, number: u32) -> io::Resu
     Ok(connection)
 }
 
-/// So many requests of the attacker `number` over one connection.
+/// Starts several requests of the attacker `number` over one connection.
 pub fn begin_over_http2(
     target: &Target,
     request: &Request,
@@ -51,7 +51,7 @@ pub fn begin_over_http2(
     Ok(connection)
 }
 
-/// So many requests of the attacker `number` over one connection, each with a body of 50 bytes that does not begin.
+/// Several requests of the attacker `number` over one connection, each with a body of 50 bytes that never starts.
 pub fn announce_over_http2(
     target: &Target,
     request: &Request,
@@ -70,8 +70,8 @@ pub fn announce_over_http2(
     Ok(connection)
 }
 
-/// Requests of so many addresses, each with `each_sends` of them on one connection, and of each body all of `size` bytes but
-/// the end.
+/// Requests of many addresses, each with `each_sends` of them on one connection, and of each body all of `size` bytes
+/// except the end.
 pub fn unended_by_many(
     target: &Target,
     request: &Request,
@@ -96,16 +96,16 @@ pub fn unended_by_many(
     })
 }
 
-/// How a body is cut.
+/// How a body is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// As few pieces as there may be.
+    /// As few pieces as possible.
     Plain,
     /// A chunk, or a frame, for each byte.
     Bytes,
 }
 
-/// Requests with all of a body of `size` bytes but its end, a connection each.
+/// Requests with all of a body of `size` bytes except its end, a connection each.
 pub fn unended(
     target: &Target,
     request: &Request,
@@ -147,7 +147,7 @@ fn in_frames(request: &Request, body: &[u8], cut: Cut) -> Vec<u8> {
 
 fn piece_size(cut: Cut) -> usize {
     match cut {
-        // The largest frame that may be sent without asking.
+        // The largest frame allowed by default.
         Cut::Plain => 16_384,
         Cut::Bytes => 1,
     }

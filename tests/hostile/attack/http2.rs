@@ -1,4 +1,4 @@
-//! As much of HTTP/2 (RFC 9113) as an attacker writes: frames that are correct, and no waiting for the other side.
+//! As much of HTTP/2 (RFC 9113) as an attacker sends: correct frames, without waiting for the other side.
 
 use std::io::{self, Read};
 
@@ -7,13 +7,13 @@ use super::Request;
 /// The largest window (section 6.9.1): everything may be sent.
 pub const WIDE: u32 = (1 << 31) - 1;
 
-/// What the window of a connection is at first (section 6.9.2).
+/// The initial window of a connection (section 6.9.2).
 const FIRST_WINDOW: u32 = 65_535;
 
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
 
-/// What a connection begins with (section 3.4): from here on each stream may be sent this much.
+/// The start of a connection (section 3.4): from here on each stream may be sent this much.
 pub fn preface(window: u32) -> Vec<u8> {
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     let mut settings = vec![0, 4]; // SETTINGS_INITIAL_WINDOW_SIZE
@@ -25,7 +25,7 @@ pub fn preface(window: u32) -> Vec<u8> {
     bytes
 }
 
-/// Waits until the other side has said that more than the first window may be sent on the connection.
+/// Waits until the other side allows more than the first window to be sent on the connection.
 pub fn wait_for_window(connection: &mut impl Read) -> io::Result<()> {
     const WINDOW_UPDATE: u8 = 8;
     let mut head = [0; 9];
@@ -57,7 +57,7 @@ pub fn head(stream: u32, request: &Request, has_body: bool) -> Vec<u8> {
     frame(1, END_HEADERS | end, stream, &block)
 }
 
-/// A part of a body that is not the last.
+/// A piece of a body, but not the last.
 pub fn data(stream: u32, bytes: &[u8]) -> Vec<u8> {
     frame(0, 0, stream, bytes)
 }
@@ -77,7 +77,7 @@ fn field(block: &mut Vec<u8>, name: &str, value: &str) {
     block.push(0);
     for text in [name, value] {
         let length = u8::try_from(text.len()).expect("an attacker's headers are short");
-        // Section 5.1: seven bits, and what exceeds them in the next byte.
+        // Section 5.1: seven bits, and the excess in the next byte.
         match length {
             ..127 => block.push(length),
             127..255 => block.extend([127, length - 127]),

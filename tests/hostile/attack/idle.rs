@@ -1,11 +1,11 @@
-//! Connections on which nothing happens, or whose beginning does not end.
+//! Connections that stay idle, or whose start never ends.
 
 use std::io::Write as _;
 use std::net::TcpStream;
 
 use super::{Connection, Protocol, Target, allow_many_files, each, http2};
 
-/// Connections that never send a byte, also not for TLS, from so many addresses in turn.
+/// Connections that never send a byte, not even for TLS, from the addresses in turn.
 pub fn silent(target: &Target, connections: u32, addresses: u32) -> Vec<TcpStream> {
     allow_many_files();
     (0..connections)
@@ -13,7 +13,7 @@ pub fn silent(target: &Target, connections: u32, addresses: u32) -> Vec<TcpStrea
         .collect()
 }
 
-/// Connections of HTTP/2 that are opened as they should be, and then left.
+/// HTTP/2 connections that are opened correctly, and then abandoned.
 pub fn http2(target: &Target, connections: u32, addresses: u32) -> Vec<Connection> {
     let bytes = http2::preface(http2::WIDE);
     each(connections, |number| {
@@ -23,7 +23,8 @@ pub fn http2(target: &Target, connections: u32, addresses: u32) -> Vec<Connectio
     })
 }
 
-/// Requests whose headers have `size` bytes so far, and do not end. Who stops reading them is left with the connection.
+/// Requests whose headers have `size` bytes so far, and do not end. A server that stops reading still has the
+/// connection.
 pub fn unfinished_headers(target: &Target, connections: u32, size: usize) -> Vec<Connection> {
     let mut head = b"GET /api/v1/products HTTP/1.1\r\nhost: localhost\r\n".to_vec();
     while head.len() < size {

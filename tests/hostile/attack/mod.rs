@@ -1,8 +1,8 @@
-//! What attackers send, byte by byte: no library for HTTP would send most of it.
+//! The bytes that attackers send: no HTTP library would send most of them.
 //!
 //! Every function takes a [`Target`], so that the same attack goes to the service itself and to a proxy in front of
-//! it, and gives back the connections that it holds; dropping them ends the attack. Nothing here looks at
-//! answers. A connection that the other side refuses or closes is a success of the other side: it is left out.
+//! it, and returns the connections that it holds; dropping them ends the attack. Nothing here looks at answers. A
+//! connection that the other side refuses or closes is a success of the other side: it is left out.
 
 pub mod answers;
 pub mod bodies;
@@ -20,33 +20,33 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use socket2::{Domain, Socket, Type};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// How long the other side may leave an attacker waiting, who then goes elsewhere.
+/// How long the other side may keep an attacker waiting before it gives up.
 const SOCKET_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a segment carries over Ethernet. Loopback's is 64 KiB, and the kernel sizes its buffers by it.
+/// The payload of a segment over Ethernet. On loopback it is 64 KiB, and the kernel sizes its buffers by it.
 const SEGMENT: u32 = 1460;
 
-/// As little as the kernel allows for what the attacker does not read.
+/// The smallest buffer that the kernel allows for what the attacker does not read.
 const RECEIVE_BUFFER: usize = 2048;
 
-/// Where an attack goes.
+/// The server under attack.
 #[derive(Clone)]
 pub struct Target {
     address: SocketAddr,
     tls: Option<Arc<ClientConfig>>,
 }
 
-/// What is spoken on a connection.
+/// The protocol of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/1.1.
     Http1,
-    /// HTTP/2, known to be spoken without asking, or agreed on in the TLS handshake.
+    /// HTTP/2, with prior knowledge, or agreed on in the TLS handshake.
     Http2,
 }
 
 impl Target {
-    /// A server in clear, by what its requests begin with.
+    /// A server without TLS, by the base URL of its requests.
     pub fn new(base_url: &str) -> Self {
         let address = base_url.strip_prefix("http://").expect("it is in clear");
         Self {
@@ -55,7 +55,7 @@ impl Target {
         }
     }
 
-    /// A server that speaks TLS, with what its certificate is checked by.
+    /// A server that speaks TLS, with the configuration that verifies its certificate.
     pub fn over_tls(address: SocketAddr, client: ClientConfig) -> Self {
         Self {
             address,
@@ -63,7 +63,7 @@ impl Target {
         }
     }
 
-    /// A connection of the attacker `number`, each of whom has an address of their own.
+    /// A connection of the attacker `number`; each attacker has a separate address.
     pub fn connect(&self, number: u32, protocol: Protocol) -> io::Result<Connection> {
         let stream = self.connect_only(number)?;
         let Some(config) = &self.tls else {
@@ -97,12 +97,12 @@ impl Target {
     }
 }
 
-/// An address of loopback for each attacker, none of which others have.
+/// A loopback address for each attacker, which no other caller has.
 pub fn address(number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(Ipv4Addr::new(127, 0, 1, 1).to_bits() + number)
 }
 
-/// A connection that is held.
+/// An open connection.
 pub enum Connection {
     Clear(TcpStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
@@ -133,7 +133,7 @@ impl Write for Connection {
     }
 }
 
-/// A request of an attacker: the path, and the headers that are not the protocol's own.
+/// A request of an attacker: the path, and the headers except the protocol's own.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub method: &'static str,
@@ -142,22 +142,22 @@ pub struct Request {
 }
 
 impl Request {
-    /// A page of as many products as fit.
+    /// A page with as many products as fit.
     pub fn page(key: &str) -> Self {
         Self::new("GET", "/api/v1/products?limit=100").with_key(key)
     }
 
-    /// The largest file behind `/docs`.
+    /// The largest file under `/docs`.
     pub fn docs() -> Self {
         Self::new("GET", "/docs/swagger-ui-bundle.js")
     }
 
-    /// All that is stored about whoever has this cookie.
+    /// An export of everything stored about the user with this cookie.
     pub fn export(cookie: &str) -> Self {
         Self::download("/account/export", cookie)
     }
 
-    /// A download, for whoever has this cookie.
+    /// A download by the user with this cookie.
     pub fn download(path: &str, cookie: &str) -> Self {
         let mut request = Self::new("GET", path);
         let cookie = ("cookie".to_owned(), cookie.to_owned());
@@ -165,17 +165,17 @@ impl Request {
         request
     }
 
-    /// What is refused before anybody is asked who they are, however often it comes.
+    /// A request that is refused before its credential is checked, however often it comes.
     pub fn refused() -> Self {
         Self::new("PUT", "/api/v1/products/1")
     }
 
-    /// The beginning of a create.
+    /// The start of a create.
     pub fn create(key: &str) -> Self {
         Self::new("POST", "/api/v1/products").with_key(key).json()
     }
 
-    /// The beginning of a token request, for which nobody needs a credential.
+    /// The start of a token request, which needs no credential.
     pub fn token() -> Self {
         Self::new("POST", "/api/auth/mobile/token").json()
     }
@@ -200,14 +200,14 @@ impl Request {
         self
     }
 
-    /// The same with so many headers more, each with a short name of its own and no value.
+    /// The same with `count` more headers, each with a short unique name and no value.
     pub fn with_headers(mut self, count: usize) -> Self {
         let names = (0..count).map(|number| (format!("{number:03}"), String::new()));
         self.headers.extend(names);
         self
     }
 
-    /// As HTTP/1.1 writes it, with these headers more.
+    /// The head in HTTP/1.1, with these extra headers.
     fn head(&self, more: &str) -> String {
         let mut head = format!(
             "{} {} HTTP/1.1\r\nhost: localhost\r\n",
@@ -220,18 +220,18 @@ impl Request {
     }
 }
 
-/// Takes whatever comes, until the server ends or says nothing for a while, and holds the connection until then.
+/// Reads whatever comes, until the server ends or goes silent for a while, and holds the connection until then.
 pub fn read_in_background(mut connection: Connection) {
     std::thread::spawn(move || io::copy(&mut connection, &mut io::sink()));
 }
 
-/// One attack at a time: the figures are of each alone, and the machine may have two cores.
+/// One attack at a time: the limits apply to each alone, and the machine may have two cores.
 pub async fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::const_new(());
     TURN.lock().await
 }
 
-/// A connection of each of the first `count` attackers, and what they sent on it; those that were let.
+/// A connection of each of the first `count` attackers, after their attack; refused ones are left out.
 fn each(count: u32, attack: impl Fn(u32) -> io::Result<Connection>) -> Vec<Connection> {
     allow_many_files();
     (0..count)
@@ -239,7 +239,7 @@ fn each(count: u32, attack: impl Fn(u32) -> io::Result<Connection>) -> Vec<Conne
         .collect()
 }
 
-/// A connection is an open file of the attacker, too.
+/// Each connection is an open file of the attacker, too.
 fn allow_many_files() {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("there is a limit");
     setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("the hard limit is allowed");

@@ -1,5 +1,5 @@
-//! Clocks that jump, both ways: what was promised for a time keeps it as well as it can be told, nothing stays for
-//! ever, and nobody is locked out.
+//! Clocks that jump, both ways: time limits hold as well as the clock allows, nothing stays forever, and no caller
+//! is locked out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const YEARS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-/// A service on a file of its own, by a clock that the test sets.
+/// A service on a separate file, with a clock that the test sets.
 async fn service() -> (TempDir, Arc<ManualClock>, App) {
     let folder = TempDir::new().unwrap();
     let clock = Arc::new(ManualClock::new(START));
@@ -122,7 +122,7 @@ async fn a_pair_sealed_by_a_clock_that_was_years_ahead_is_erased_when_it_is_righ
     let first = sign_in(&app).await;
     clock.set(START.after(Duration::from_secs(3600)));
     let second = refresh(&app, &first.refresh_token).await.unwrap();
-    // Back by an hour: the grace would last as long.
+    // Back by an hour: the grace would last that much longer.
     clock.set(START);
     app.erase_successors().await.unwrap();
     let again = refresh(&app, &first.refresh_token).await;
@@ -139,13 +139,13 @@ async fn an_access_token_of_a_clock_years_ahead_is_worthless_once_it_is_right() 
     let ahead = refresh(&app, &early.refresh_token).await.unwrap();
     let token = &ahead.access_token;
     app.authenticate_access_token(token).await.unwrap();
-    // A small step back is the business of nobody.
+    // A small step back has no effect.
     clock.set(START.after(Duration::from_secs(3600 * 23 + 60)));
     app.authenticate_access_token(token).await.unwrap();
     clock.set(START);
     let refused = app.authenticate_access_token(token).await;
     assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
-    // The device goes on with the next pair.
+    // The device continues with the next pair.
     let next = refresh(&app, &ahead.refresh_token).await.unwrap();
     app.authenticate_access_token(&next.access_token)
         .await

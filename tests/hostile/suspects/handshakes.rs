@@ -1,4 +1,4 @@
-//! TLS handshakes that do not end. dropshot keeps them without a time limit, which only a proxy in front puts right
+//! TLS handshakes that do not end. dropshot keeps them without a time limit, which only a proxy in front fixes
 //! (`proxies.rs`): here they must cost others nothing, and the process little.
 
 use std::io::{Read as _, Write as _};
@@ -13,13 +13,13 @@ use crate::certificate::Certificate;
 use crate::process::Process;
 use crate::scale::sized;
 
-/// What a handshake that waits may take, in MiB: 9 KB were measured.
+/// What a waiting handshake may take, in MiB: 9 KB were measured.
 const EACH: f64 = 0.032;
 
 /// How long others wait for their own.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The beginning of a ClientHello of 512 bytes.
+/// The start of a 512-byte ClientHello.
 const BEGINNING: [u8; 11] = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The removal of a user while the user's devices go on asking.
+//! The removal of a user while the user's devices go on sending requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,11 @@ use serde_json::Value;
 use test_support::caller::Request;
 use test_support::service::{Device, Service};
 
-/// Devices that ask at once.
+/// Devices that send requests at once.
 const DEVICES: usize = 8;
 
-/// Refreshes, and lists links with each new token, until something is refused. Says by what status of each.
+/// Refreshes, and lists links with each new token, until something is refused. Returns the statuses of
+/// both.
 async fn use_up(service: Arc<Service>, device: Device, stop: Arc<AtomicBool>) -> (u16, u16) {
     let mut spent = device.refresh_token.clone();
     while !stop.load(Ordering::Relaxed) {
@@ -63,7 +64,7 @@ async fn a_user_who_is_removed_under_load_has_no_session_left_and_others_go_on()
     let app = app.await.unwrap();
     let id = device.user_id.parse().unwrap();
     app.delete_user(id).await.unwrap();
-    // From here on nothing is granted, whatever was under way.
+    // From here on nothing is granted, whatever was in progress.
     for asking in asking {
         let (refresh, links) = asking.await.unwrap();
         assert_eq!(refresh, 400, "links: {links}");

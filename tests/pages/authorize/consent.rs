@@ -1,4 +1,4 @@
-//! The page that asks, and what its form counts for.
+//! The consent page, and what its form authorizes.
 
 use super::*;
 
@@ -19,7 +19,7 @@ async fn a_page_always_says_for_which_app_to_where_and_as_whom() {
     ] {
         let asked = target(&[("redirect_uri", uri)]);
         for _ in 0..2 {
-            // Once it was approved, it is asked as before.
+            // Once approved, it is shown as before.
             let page = (browser.get(&asked).await).text();
             for part in [
                 shown,
@@ -73,7 +73,7 @@ async fn a_form_counts_for_the_user_that_it_shows_and_from_a_page_of_ours() {
     assert_eq!(ada.send(other).await.status(), 403);
     assert!(location(&ada.post(PATH, &approval).await).starts_with(URI));
 
-    // Whoever uses another account is asked as that one.
+    // After a switch to another account, the page is shown for that one.
     let another = attribute(&page, "<p><a href=\"");
     let page = ada.get(&another).await;
     let back = sign_in(&mut ada, EVE, &page).await;
@@ -93,7 +93,7 @@ async fn a_new_sign_in_is_asked_for_once_and_done_by_signing_in() {
     assert_eq!(page.status(), 200);
     assert_eq!(attribute(&page, "maxlength=\"254\" value=\""), ADA);
     let back = field(&page, "next");
-    // Who comes back as before is asked as before, also by the form.
+    // Coming back without a new sign-in leads to the same question, also through the form.
     let request = back.split_once('?').unwrap().1;
     assert!(location(&browser.get(&back).await).starts_with("/sign-in?anew=1&"));
     let user = field(&browser.get(&target(&[])).await, "user");
@@ -103,7 +103,7 @@ async fn a_new_sign_in_is_asked_for_once_and_done_by_signing_in() {
     assert_eq!(location(&answer), back);
     assert_eq!(sign_in(&mut browser, ADA, &page).await, back);
     assert!(approve(&mut browser, &back).await.starts_with(URI));
-    // Where nobody is signed in, one sign-in is enough.
+    // If no user is signed in, one sign-in is enough.
     let mut nobody = Browser::new(&service);
     let to_sign_in = location(&nobody.get(&asked).await);
     assert!(to_sign_in.starts_with("/sign-in?anew=1&"), "{to_sign_in}");

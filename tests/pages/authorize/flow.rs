@@ -1,4 +1,4 @@
-//! From the request of an app to its tokens, and to their end.
+//! The whole flow: from the request of an app to its tokens, and to their end.
 
 use super::*;
 
@@ -75,7 +75,7 @@ async fn a_code_is_good_once_at_the_port_that_it_was_sent_to() {
         .exchange(&grant(code, there))
         .await
         .expect_status(400);
-    // The query of a URI stays, and each approval is a code of its own.
+    // The query of a URI is kept, and each approval has its own code.
     let queried = target(&[("redirect_uri", "https://app.example.com/cb?tenant=1")]);
     let (first, second) = (
         approve(&mut browser, &queried).await,

@@ -1,4 +1,5 @@
-//! What a request brings is text on the page that asks, and no form of it leads anywhere but to its app.
+//! The parameters of a request stay text on the consent page, and none of its forms leads anywhere
+//! except to its app.
 
 use super::*;
 use crate::attacks::{CORPUS, ELSEWHERE, POLYGLOT, is_harmless};
@@ -29,7 +30,7 @@ async fn no_field_of_the_page_that_asks_becomes_markup_or_leads_elsewhere() {
             let answer = browser.post(PATH, &fields).await;
             is_shown_or_told_to_the_app(&format!("{fields:?}"), &answer);
         }
-        // A request that names another place.
+        // A request that names another target.
         let other = query(&[("client_id", "app"), ("redirect_uri", value)]);
         for request in [other.clone(), format!("{request}&{other}")] {
             let answer = browser
@@ -40,7 +41,8 @@ async fn no_field_of_the_page_that_asks_becomes_markup_or_leads_elsewhere() {
     }
 }
 
-/// A page of ours, or an answer to the app: at its own address, with the value as one parameter of it.
+/// One of our pages, or an answer to the app: at the app's own address, with the value as one of its
+/// parameters.
 #[track_caller]
 fn is_shown_or_told_to_the_app(case: &str, shown: &Shown) {
     let location = shown.location();

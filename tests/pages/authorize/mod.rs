@@ -1,4 +1,4 @@
-//! `/api/auth/mobile/authorize`: apps sign people in, and nobody else gets anything by it.
+//! `/api/auth/mobile/authorize`: apps sign people in, and no other site gains anything from it.
 
 mod consent;
 mod flow;
@@ -57,7 +57,7 @@ async fn browser_of<'a>(service: &'a Service, email: &str) -> Browser<'a> {
     browser
 }
 
-/// Signs in on the page that leads there. Where it leads on comes back.
+/// Signs in on the sign-in page. Returns where that leads.
 async fn sign_in(browser: &mut Browser<'_>, email: &str, page: &Shown) -> String {
     let next = field(page, "next");
     let fields = [("email", email), ("password", PASSWORD), ("next", &next)];
@@ -69,18 +69,18 @@ fn command(service: &Service, arguments: &[&str]) -> Value {
     service.command(arguments).expect("an own server")
 }
 
-/// Pairs, as queries have them.
+/// Encodes pairs as a query.
 fn query(pairs: &[(&str, &str)]) -> String {
     let mut query = Serializer::new(String::new());
     query.extend_pairs(pairs).finish()
 }
 
-/// The value of a hidden field, as it is meant.
+/// The value of a hidden field, decoded.
 fn field(page: &Shown, name: &str) -> String {
     attribute(page, &format!("name=\"{name}\" value=\""))
 }
 
-/// What stands behind this, up to the next quote, as it is meant.
+/// The text after `behind`, up to the next quote, decoded.
 fn attribute(page: &Shown, behind: &str) -> String {
     let text = page.text();
     let (_, rest) = text
@@ -98,14 +98,14 @@ fn attribute(page: &Shown, behind: &str) -> String {
     marks.iter().fold(value.to_owned(), plain)
 }
 
-/// Where an answer leads.
+/// The target of a redirect.
 #[track_caller]
 fn location(answer: &Shown) -> String {
     assert_eq!(answer.status(), 303, "{answer:?}");
     answer.location()
 }
 
-/// The good request with these parameters in place of those of the same name; one that is empty is left out.
+/// The valid request, with these parameters replacing those of the same name; an empty one is left out.
 fn target(changes: &[(&str, &str)]) -> String {
     let is_changed = |name: &str| changes.iter().any(|it| it.0 == name);
     let mut pairs: Vec<_> = GOOD
@@ -117,12 +117,12 @@ fn target(changes: &[(&str, &str)]) -> String {
     format!("{PATH}?{}", query(&pairs))
 }
 
-/// What the page that asks would send.
+/// The fields that the form of the consent page would send.
 fn answered<'a>(request: &'a str, user: &'a str, answer: &'a str) -> [(&'static str, &'a str); 3] {
     [("request", request), ("user", user), ("answer", answer)]
 }
 
-/// Approves on the page that is shown for this request. Where that leads comes back.
+/// Approves on the page for this request. Returns where that leads.
 async fn approve(browser: &mut Browser<'_>, target: &str) -> String {
     let page = browser.get(target).await;
     assert_eq!(page.status(), 200, "{}", page.text());
@@ -134,7 +134,7 @@ async fn approve(browser: &mut Browser<'_>, target: &str) -> String {
     )
 }
 
-/// The parameters that an app is sent; each is there once.
+/// The parameters sent to an app; each occurs once.
 fn told(location: &str) -> BTreeMap<String, String> {
     let pairs: Vec<_> = Url::parse(location)
         .unwrap()

@@ -1,8 +1,8 @@
-//! Which requests are answered, to whom, and what tells apps of the endpoints.
+//! Which requests are answered, to whom, and how apps discover the endpoints.
 
 use super::*;
 
-/// Whoever is told so on a page, and is sent nowhere.
+/// Asserts that a page explains the problem, and does not redirect.
 fn assert_stopped(answer: &Shown, what: &str) {
     assert_eq!(
         (answer.status(), answer.0.header("location")),
@@ -95,7 +95,7 @@ async fn every_other_mistake_is_told_to_the_app_before_anybody_signs_in() {
         let told = told(&location(&nobody.get(&twice).await));
         assert_eq!(told["error"], "invalid_request", "{name}");
     }
-    // With all that is right, the sign-in page comes first.
+    // If everything is right, the sign-in page comes first.
     let location = location(&nobody.get(&target(&[])).await);
     assert!(location.starts_with("/sign-in?next="), "{location}");
 }

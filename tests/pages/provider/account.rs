@@ -26,7 +26,7 @@ async fn who_is_signed_in_links_an_identity_and_signs_in_by_it() {
     assert_eq!(done.location(), "/account?done=linked");
     let page = browser.get(&done.location()).await;
     page.expect(200, "<strong>1</strong>");
-    // Twice is as good as once.
+    // Twice has the same effect as once.
     let done = by_provider(&mut browser, &provider, "/account/link", &somebody("1")).await;
     assert_eq!(done.status(), 303);
     assert_eq!(browser.get("/account").await.hidden("id").len(), 1);
@@ -34,7 +34,7 @@ async fn who_is_signed_in_links_an_identity_and_signs_in_by_it() {
     sign_in(&mut other, &provider, &somebody("1")).await;
     other.get("/account").await.expect(200, ADA);
 
-    // It is one user's.
+    // It belongs to one user.
     person(&service, BEN).await;
     let mut ben = Browser::new(&service);
     ben.sign_in(BEN, PASSWORD).await;
@@ -75,7 +75,7 @@ async fn to_link_needs_a_fresh_sign_in_a_link_of_ours_and_the_same_session() {
     let page = browser.submit("/confirm", &right).await;
     page.expect(200, "Account");
 
-    // Who has left in a session comes back in it, or links nothing.
+    // A flow that was started in a session must come back in it, or it links nothing.
     let left = follow(&mut browser, "/account/link").await;
     let back = provider.comes_back(&left.location(), &somebody("1"));
     browser.post("/sign-out", &[]).await;
@@ -141,7 +141,7 @@ async fn an_identity_is_unlinked_unless_it_is_the_last_way_to_sign_in() {
     sign_in(&mut by_it, &provider, &somebody("1")).await;
     let page = browser.submit("/account/unlink", &fields).await;
     page.expect(200, "Nobody signs in to your account by it any more");
-    // Whoever had signed in by it is out.
+    // A browser that had signed in with it is signed out.
     let out = by_it.get("/account").await;
     assert!(out.location().starts_with("/sign-in"), "{out:?}");
     let mut other = Browser::new(&service);
@@ -220,7 +220,7 @@ async fn to_confirm_the_provider_asks_anew_and_it_is_the_same_user() {
     assert_eq!(done.location(), "/sign-in");
 }
 
-/// V10: a provider that does not know when people signed in is taken at its word that they did so anew.
+/// V10: a provider that does not know when people signed in is trusted that they did so anew.
 #[tokio::test]
 async fn a_provider_that_knows_no_time_of_a_sign_in_confirms_by_signing_in_anew() {
     let provider = Provider::behaving(Manner::Reticent).await;
@@ -231,7 +231,7 @@ async fn a_provider_that_knows_no_time_of_a_sign_in_confirms_by_signing_in_anew(
     let ada = somebody("1").email(ADA).with("auth_time", json!(null));
     let mut browser = Browser::new(&service);
     sign_in(&mut browser, &provider, &ada).await;
-    // When is not known, so it may be long ago.
+    // The time is unknown, so it may be long ago.
     let asked = browser.post("/account/delete", &[]).await;
     asked.expect(403, "Confirm that it is you");
     let path = "/confirm/provider?next=%2Faccount%2Fdelete";
@@ -241,7 +241,7 @@ async fn a_provider_that_knows_no_time_of_a_sign_in_confirms_by_signing_in_anew(
     assert_eq!(done.location(), "/sign-in");
 }
 
-/// V9: somebody who is signed in at the provider for hours has not just proven who they are.
+/// V9: a sign-in at the provider hours ago is not a fresh proof.
 #[tokio::test]
 async fn a_sign_in_that_was_long_ago_at_the_provider_is_none_of_just_now() {
     let provider = Provider::start().await;
@@ -262,12 +262,13 @@ async fn a_sign_in_that_was_long_ago_at_the_provider_is_none_of_just_now() {
     assert_eq!(come_back(&mut browser, &back).await.status(), 303);
     let asked = browser.post("/account/delete", &[]).await;
     asked.expect(403, "Confirm that it is you");
-    // Who wants to be somebody else is asked there, too.
+    // A request to switch accounts asks the provider for a new sign-in, too.
     let left = follow(&mut browser, "/sign-in/provider?anew=1").await;
     assert_eq!(query(&left.location())["prompt"], "login");
 }
 
-/// A take-over: a form of ours is followed by a page that links whoever is signed in at the provider, silently.
+/// An attempted take-over: a form of ours is followed by a page that silently links the account signed in at
+/// the provider.
 #[tokio::test]
 async fn no_form_leads_on_to_the_provider() {
     let provider = Provider::start().await;

@@ -1,4 +1,4 @@
-//! A provider that does not answer, or not in a way that can be understood.
+//! A provider that does not answer, or not in an understandable way.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ async fn a_provider_that_is_not_there_holds_nothing_else_up() {
     person(&service, ADA).await;
     let mut browser = Browser::new(&service);
     let told = browser.get("/sign-in/provider").await;
-    // Its name is that of its host, unless it is given.
+    // It is named after its host, unless a name is given.
     told.expect(503, "127.0.0.1 does not answer");
     is_nobody(&browser);
     browser.sign_in(ADA, PASSWORD).await;
@@ -76,11 +76,11 @@ async fn who_comes_back_while_it_is_silent_is_told_and_nothing_is_changed() {
     }
 }
 
-/// Of one network four wait, and of all few: nobody else is held up by them.
+/// Four requests of one network wait, and few in total: nothing else is held up by them.
 #[tokio::test]
 async fn few_wait_for_a_provider_that_is_silent_and_the_next_is_told_at_once() {
     let provider = Provider::behaving(Manner::Silent).await;
-    // A sixteenth of these waits, sixteen, and a quarter of that is of one network.
+    // A sixteenth of these may wait, sixteen, and a quarter of that from one network.
     let Some(service) = provider.server(&[("INVOICING_MAX_CONCURRENT_REQUESTS", "256")]) else {
         return;
     };
@@ -97,7 +97,7 @@ async fn few_wait_for_a_provider_that_is_silent_and_the_next_is_told_at_once() {
     signed_in.await.expect("nothing else waits");
 }
 
-/// Whoever comes back while too many wait has lost nothing: the page is reloaded.
+/// A user who comes back while too many wait loses nothing: the page is reloaded.
 #[tokio::test]
 async fn who_comes_back_while_too_many_wait_comes_back_again() {
     let provider = Provider::start().await;
@@ -118,7 +118,7 @@ async fn who_comes_back_while_too_many_wait_comes_back_again() {
     let full = "Too many people sign in with Example ID just now";
     let is_full = [&first, &second].map(|it| it.text().contains(full));
     assert!(is_full[0] != is_full[1], "{first:?} {second:?}");
-    // The other one was told that it is silent, and gave its turn back.
+    // The other one was told that the provider is silent, and gave its slot back.
     provider.behaves(Manner::Well);
     let (refused, back) = match is_full[0] {
         true => (one, &back[0]),
@@ -130,7 +130,7 @@ async fn who_comes_back_while_too_many_wait_comes_back_again() {
     refused.get("/account").await.expect(200, ADA);
 }
 
-/// P29: a provider that hears too many made-up codes of this client would refuse those of everybody.
+/// P29: a provider that gets too many made-up codes from this client would refuse all of them.
 #[tokio::test]
 async fn codes_that_nobody_has_go_to_the_provider_a_few_times_and_good_ones_go_on() {
     let provider = Provider::start().await;

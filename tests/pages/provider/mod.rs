@@ -1,8 +1,8 @@
-//! Sign-in by an OpenID provider.
+//! Sign-in with an OpenID provider.
 //!
-//! [`stub`] is a provider that says what a test wants it to. [`sign_in`] has whom it lets in, [`token`] what is wrong with what a
-//! provider sends, [`account`] linking, unlinking and confirming, [`down`] a provider that does not answer, and [`only`] a server
-//! without passwords.
+//! [`stub`] is a provider that behaves as a test wants. [`sign_in`] tests who is let in, [`token`] bad tokens from a
+//! provider, [`account`] linking, unlinking and confirming, [`down`] a provider that does not answer, and [`only`] a
+//! server without passwords.
 
 mod account;
 mod down;
@@ -17,7 +17,7 @@ use test_support::service::Service;
 use crate::browser::{Browser, Shown};
 use stub::{Provider, Token};
 
-/// A user whom the command line has made, without any way to sign in.
+/// Creates a user with the command line, without any way to sign in.
 fn user(service: &Service, email: &str) {
     let create = ["user", "create", "--email", email, "--name", email];
     service.command(&create).expect("an own server");
@@ -29,13 +29,13 @@ async fn follow(browser: &mut Browser<'_>, path: &str) -> Shown {
     browser.send(request).await
 }
 
-/// Comes back from another site.
+/// Comes back from the provider's site.
 async fn come_back(browser: &mut Browser<'_>, path: &str) -> Shown {
     let request = Request::new("GET", path).header("sec-fetch-site", "cross-site");
     browser.send(request).await
 }
 
-/// Goes to the provider by a link, signs in there, and comes back.
+/// Goes to the provider through a link, signs in there, and comes back.
 async fn by_provider(
     browser: &mut Browser<'_>,
     provider: &Provider,
@@ -48,12 +48,12 @@ async fn by_provider(
     come_back(browser, &back).await
 }
 
-/// The same, to sign in.
+/// The same, for signing in.
 async fn sign_in(browser: &mut Browser<'_>, provider: &Provider, token: &Token) -> Shown {
     by_provider(browser, provider, "/sign-in/provider", token).await
 }
 
-/// Fails unless nobody is signed in.
+/// Asserts that no user is signed in.
 #[track_caller]
 fn is_nobody(browser: &Browser<'_>) {
     let signed_in = browser.cookies.contains_key(crate::browser::COOKIE);

@@ -82,7 +82,7 @@ async fn nobody_types_or_sets_a_password_where_they_are_off() {
     refused.expect(403, "Passwords are switched off");
 }
 
-/// A password that cannot be typed is no way to sign in.
+/// A password that cannot be typed does not count as a way to sign in.
 #[tokio::test]
 async fn a_user_whose_password_is_switched_off_is_found_by_email() {
     let provider = Provider::start().await;

@@ -1,4 +1,4 @@
-//! Whom it lets in, and what belongs to the browser that went there.
+//! Which identities are let in, and the state that is bound to the browser that went there.
 
 use serde_json::json;
 use test_support::caller::Request;
@@ -34,7 +34,7 @@ async fn a_user_is_found_once_by_a_proven_email_and_then_by_the_identity() {
         .expect(200, "<strong>ada@example.com</strong>")
         .expect(200, "by provider");
 
-    // The email is nobody's from now on, or somebody else's there.
+    // From now on the email there may be unset, or belong to another identity.
     let mut other = Browser::new(&service);
     sign_in(&mut other, &provider, &somebody("1")).await;
     other.get("/account").await.expect(200, "Ada@Example.com");
@@ -46,7 +46,7 @@ async fn a_user_is_found_once_by_a_proven_email_and_then_by_the_identity() {
 
 #[tokio::test]
 async fn a_request_to_the_provider_carries_the_trace_on_where_traces_are_told() {
-    // Nobody listens there, and nobody waits for it.
+    // Nothing listens there, and nothing waits for it.
     let told = [("INVOICING_OTLP_ENDPOINT", "http://127.0.0.1:9")];
     for settings in [&told[..], &[]] {
         let provider = Provider::start().await;
@@ -90,7 +90,7 @@ async fn an_email_that_is_not_proven_finds_nobody() {
         assert_eq!(refused.status(), 403, "{case}: {}", refused.text());
         is_nobody(&browser);
     }
-    // Whose identity is linked need prove no email.
+    // A user with a linked identity need not prove an email.
     let mut browser = Browser::new(&service);
     sign_in(&mut browser, &provider, &proven).await;
     let mut browser = Browser::new(&service);
@@ -99,7 +99,7 @@ async fn an_email_that_is_not_proven_finds_nobody() {
     assert_eq!(done.status(), 303, "{}", done.text());
 }
 
-/// A take-over.
+/// An attempted take-over.
 #[tokio::test]
 async fn a_user_with_a_password_is_not_found_by_email() {
     let provider = Provider::start().await;
@@ -163,7 +163,7 @@ async fn a_way_back_belongs_to_one_browser_and_is_good_once() {
         .expect(400, over);
     let no_state = back.split("&state").next().expect("a path");
     come_back(&mut browser, no_state).await.expect(400, over);
-    // HEAD changes nothing, and uses nothing up.
+    // HEAD changes nothing, and spends nothing.
     let head = browser.send(Request::new("HEAD", &back)).await;
     assert_eq!(head.status(), 400);
     is_nobody(&browser);
@@ -171,7 +171,7 @@ async fn a_way_back_belongs_to_one_browser_and_is_good_once() {
     let sealed = browser.cookies[COOKIE_OF_PROVIDER].clone();
     assert_eq!(come_back(&mut browser, &back).await.status(), 303);
     assert!(browser.cookies.contains_key(COOKIE));
-    // The cookie is taken away; who has kept it finds that the code is spent.
+    // The cookie is removed; a browser that kept it finds that the code is spent.
     let mut again = Browser::new(&service);
     come_back(&mut again, &back).await.expect(400, over);
     again.cookies.insert(COOKIE_OF_PROVIDER.into(), sealed);
@@ -274,7 +274,7 @@ async fn an_invitation_is_accepted_by_who_proves_its_email_and_nobody_else() {
     let page = bo.get(link).await;
     page.expect(200, "Join with Example ID")
         .expect(200, &format!("href=\"{path}\""));
-    // Another site leads nobody into a team.
+    // Another site cannot lead a user into a team.
     bo.get(&path)
         .await
         .expect(403, "did not come from our page");
@@ -289,7 +289,7 @@ async fn an_invitation_is_accepted_by_who_proves_its_email_and_nobody_else() {
         refused.expect(403, "Bo@example.com is invited");
         is_nobody(&bo);
     }
-    // Without the link, the email makes nobody a user.
+    // Without the link, the email does not create a user.
     let token = somebody("1")
         .email("bo@example.com")
         .with("name", json!("Bo Diddley"));
@@ -307,7 +307,7 @@ async fn an_invitation_is_accepted_by_who_proves_its_email_and_nobody_else() {
     assert_eq!(follow(&mut bo, &path).await.location(), link);
 }
 
-/// Somebody who is signed in there as the wrong person would come back as that one for ever.
+/// Otherwise, a user signed in there with the wrong account would keep coming back with that one.
 #[tokio::test]
 async fn who_is_not_known_is_asked_there_again_who_they_are() {
     let provider = Provider::start().await;
@@ -348,7 +348,7 @@ async fn who_is_not_known_is_asked_there_again_who_they_are() {
     let left = follow(&mut browser, &again).await;
     assert_eq!(query(&left.location())["prompt"], "login", "{again}");
 
-    // Whoever has signed in meanwhile stays signed in, and is told.
+    // A user who has signed in meanwhile stays signed in, and is told.
     let bo = somebody("3").email("bo@example.com");
     let back = provider.comes_back(&left.location(), &bo);
     person(&service, ADA).await;

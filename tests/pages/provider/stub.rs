@@ -1,7 +1,7 @@
-//! An OpenID provider that says what a test wants it to.
+//! An OpenID provider that behaves as a test wants.
 //!
-//! It has metadata, keys and a token endpoint, which takes a code once, with the client's secret and the verifier. The page
-//! where people would sign in there is not: a test reads the address that the service leads to, and says who signs in.
+//! It has metadata, keys and a token endpoint, which accepts a code once, with the client's secret and the verifier. It
+//! has no sign-in page: a test reads the address that the service redirects to, and decides who signs in.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -32,7 +32,7 @@ use crate::browser::{ORIGIN, server_with};
 pub const CLIENT_ID: &str = "invoicing";
 const CLIENT_SECRET: &str = "a secret: with signs & more + %";
 
-/// One pair of keys of a kind for all tests: they take time to make.
+/// One key pair of each kind for all tests: they take time to generate.
 static RSA: LazyLock<RsaKeyPair> =
     LazyLock::new(|| RsaKeyPair::generate(KeySize::Rsa2048).expect("a key can be made"));
 static EC: LazyLock<[EcdsaKeyPair; 2]> = LazyLock::new(|| {
@@ -46,51 +46,51 @@ static EC: LazyLock<[EcdsaKeyPair; 2]> = LazyLock::new(|| {
 pub enum Manner {
     #[default]
     Well,
-    /// It takes requests and answers none.
+    /// Accepts requests and never answers.
     Silent,
-    /// It does not end.
+    /// Answers with far too much.
     Endless,
-    /// It leads elsewhere.
+    /// Redirects elsewhere.
     Redirecting,
-    /// It says that it is somebody else.
+    /// Claims to be another issuer.
     Impostor,
-    /// It promises to say who it is to whoever comes back.
+    /// Promises to identify itself in redirects back to the client.
     Promising,
-    /// It does not say that it knows when people signed in.
+    /// Does not claim to know when people signed in.
     Reticent,
-    /// It takes the client's secret in the body alone.
+    /// Accepts the client's secret only in the body.
     SecretInBody,
-    /// In the place of its token endpoint, something before it says that it is not there.
+    /// Instead of the token endpoint, a proxy answers that it is down.
     BadGateway,
-    /// The same, in no words.
+    /// The same, with an empty body.
     Empty,
-    /// It has heard too much of this client.
+    /// Limits the rate of this client.
     Limiting,
 }
 
-/// By what a token is signed.
+/// How a token is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signed {
     Rs256,
     Es256,
-    /// By the key that the provider has after it has changed it.
+    /// With the key that the provider has after a change of keys.
     Es256Next,
-    /// By a key that nobody knows, under the name of a known one.
+    /// With an unknown key, under the name of a known one.
     Forged,
     Not,
-    /// By the public half of the RSA key, as if it were a shared secret.
+    /// With the public half of the RSA key, as if it were a shared secret.
     HsOfPublicKey,
     HsOfClientSecret,
 }
 
-/// What comes for a code.
+/// The token in exchange for a code.
 #[derive(Clone, Debug)]
 pub struct Token {
     claims: Value,
     signed: Signed,
 }
 
-/// Somebody who signs in there.
+/// The token of a user who signs in there.
 pub fn somebody(subject: &str) -> Token {
     Token {
         claims: json!({"sub": subject, "auth_time": now()}),
@@ -99,13 +99,13 @@ pub fn somebody(subject: &str) -> Token {
 }
 
 impl Token {
-    /// With an email of which the provider says that it is proven.
+    /// With an email that the provider marks as verified.
     pub fn email(self, email: &str) -> Token {
         self.with("email", json!(email))
             .with("email_verified", json!(true))
     }
 
-    /// With another claim, or none of that name.
+    /// With another claim, or without the one of that name.
     pub fn with(mut self, name: &str, value: Value) -> Token {
         self.claims[name] = value;
         self
@@ -127,14 +127,14 @@ struct Issued {
 #[derive(Default)]
 struct State {
     manner: Manner,
-    /// How often its keys have changed.
+    /// Whether its keys have changed.
     changed: bool,
     codes: HashMap<String, Issued>,
-    /// How often somebody asked for its metadata.
+    /// How often its metadata was requested.
     asked: usize,
-    /// How many codes came to its token endpoint that it has not issued.
+    /// How many codes its token endpoint has received that it did not issue.
     invented: usize,
-    /// The trace that the last request for a token belongs to.
+    /// The trace of the last token request.
     trace: Option<String>,
 }
 
@@ -172,7 +172,7 @@ impl Provider {
         provider
     }
 
-    /// A server whose people sign in by it.
+    /// A server that lets people sign in with it.
     pub fn server(&self, settings: &[(&str, &str)]) -> Option<Service> {
         let mut all = vec![
             ("INVOICING_OIDC_ISSUER", self.issuer.as_str()),
@@ -184,7 +184,7 @@ impl Provider {
         server_with(&all)
     }
 
-    /// Somebody signs in where the service has led them; the address by which they come back is given.
+    /// Signs in at the address that the service redirected to. Returns the address that leads back.
     pub fn comes_back(&self, url: &str, token: &Token) -> String {
         let asked = query(url);
         assert!(
@@ -213,7 +213,7 @@ impl Provider {
         format!("/sign-in/callback?code={code}&state={}", asked["state"])
     }
 
-    /// From now on it signs by another key, and shows that alone.
+    /// From now on it signs with another key, and publishes only that.
     pub fn changes_its_key(&self) {
         let mut state = self.state.lock().expect("whole");
         state.changed = !state.changed;
@@ -223,7 +223,7 @@ impl Provider {
         self.state.lock().expect("whole").manner = manner;
     }
 
-    /// The `traceparent` of the last request for a token.
+    /// The `traceparent` of the last token request.
     pub fn trace(&self) -> Option<String> {
         self.state.lock().expect("whole").trace.clone()
     }

@@ -1,4 +1,4 @@
-//! What is wrong with what a provider sends.
+//! Bad tokens from a provider.
 
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ async fn a_token_that_is_not_for_this_sign_in_lets_nobody_in() {
     ] {
         let mut browser = Browser::new(&service);
         let refused = sign_in(&mut browser, &provider, &token).await;
-        // What lacks a claim that each has to have is no ID token.
+        // Without a claim that is always required, it is not an ID token.
         let status = match case {
             "no issuer" | "no expiry" | "no time" | "no subject" => 503,
             _ => 403,

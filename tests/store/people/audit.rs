@@ -1,4 +1,4 @@
-//! What the audit says: with each change, by whom and from where, and no secret.
+//! The audit: each change, by whom and from where, and no secret.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn an_event_says_who_what_when_and_from_where() {
     };
     let (key, secret) = create(&actor).await.unwrap();
     service.app.revoke_api_key(&Actor::Operator, key.id).await.unwrap();
-    // It is revoked once.
+    // It is revoked only once.
     service.app.revoke_api_key(&actor, key.id).await.unwrap();
 
     let events = service.app.list_audit_events(Some(team), Part::default()).await;
@@ -47,7 +47,7 @@ async fn an_event_says_who_what_when_and_from_where() {
     );
     assert_eq!(events[1].user_agent.as_deref(), Some("Browser/1"));
 
-    // What is done in no team is in no team's list; a sign-in is in none but the user's own.
+    // Actions outside of teams are in no team's list; a sign-in is only in the user's own.
     let all = service.app.list_audit_events(None, Part::default()).await.unwrap();
     let actions: Vec<_> = all.iter().map(|it| it.action).collect();
     assert_eq!(actions[2..], [Action::SetUp, Action::PrintSetUpLink]);
@@ -77,7 +77,7 @@ async fn who_signs_in_in_the_browser_of_another_signs_that_one_out() {
         all.map(|it| it.subject).collect::<Vec<_>>()
     };
     assert_eq!(signed_out().await, [Some(ada.session.id.0)]);
-    // It has ended, and ends no second time.
+    // It has already ended, and is not ended a second time.
     let link = app.create_reset_link(bo).await.unwrap().secret;
     let password = Secret::from_text("another harbour tulip nine");
     app.reset_password(&link, password, in_browser_of_ada()).await.unwrap();
@@ -162,7 +162,7 @@ async fn what_somebody_is_called_is_looked_up_when_it_is_shown() {
     let removed = nobody.clone();
     assert_eq!(told().await, [removed, by_operator("carl"), nobody, by_ada("Ada L.")]);
 
-    // Who does not manage the team sees none of it.
+    // A user who does not manage the team sees none of it.
     app.set_role(&Actor::Operator, team, carl, Role::Member).await.unwrap();
     let refused = app.list_team_events(carl, team, Part::default()).await;
     assert!(matches!(refused, Err(Error::RoleInsufficient)), "{refused:?}");

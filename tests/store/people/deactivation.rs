@@ -1,5 +1,5 @@
-//! Deactivated users (docs/decisions.md, X62): each way in, one test. That the pages say no more than that is in
-//! `tests/pages/deactivated.rs`.
+//! Deactivated users (docs/decisions.md, X62): one test for each way in. That the pages reveal no more is tested
+//! in `tests/pages/deactivated.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn not_signed_in<T: std::fmt::Debug>(result: Result<T, Error>) {
     assert!(matches!(result, Err(Error::InvalidToken)), "{result:?}");
 }
 
-/// Deactivates a user and no more, as a command does that is killed behind its first step.
+/// Deactivates a user and nothing more, like a command that is killed after its first step.
 async fn interrupted(service: &Service, id: UserId) {
     let now = service.clock.now();
     let first = async move |sql: Sql<'_>| sql.run(user::set_deactivated(id, Some(now))).await;
@@ -162,7 +162,7 @@ async fn a_link_to_reset_the_password_ends_and_none_is_printed() {
     app.create_reset_link(id).await.unwrap();
 }
 
-/// Whoever asks is answered before anybody looks, so nobody learns it from that.
+/// The request is answered before the account is looked up, so the answer reveals nothing.
 #[tokio::test]
 async fn no_link_to_reset_the_password_is_mailed() {
     let (service, mail) = Service::mailing().await;
@@ -205,7 +205,7 @@ async fn an_invitation_makes_no_way_around_it() {
     let link = invited.unwrap().secret;
     assert_no_link(app.join_as_new(new_user(&link)).await);
     not_signed_in(app.join_as_user(person(&ada), &link).await);
-    // It waits for whoever it is to.
+    // It waits for its recipient.
     app.activate_user(ada.user.id).await.unwrap();
     let cookies = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
     let ada = look_up(&service, &cookies.unwrap()).await.unwrap();
@@ -258,7 +258,7 @@ async fn sessions_end_at_once_in_browsers_and_apps_and_do_not_come_back() {
     issue(app, id).await.unwrap();
 }
 
-/// The first step alone is enough, and whoever activates goes through the others.
+/// The first step alone is enough, and an activation goes through the others.
 #[tokio::test]
 async fn where_it_is_interrupted_sessions_let_nobody_in_and_do_not_come_back_either() {
     let (service, ada) = with_ada().await;
@@ -282,7 +282,7 @@ async fn where_it_is_interrupted_sessions_let_nobody_in_and_do_not_come_back_eit
     assert_eq!(service.database().rows("session"), 0);
 }
 
-/// What an app asks of a user who has yet to approve it.
+/// An app's request to a user who has yet to approve it.
 pub async fn asked_by_app(app: &App, user_id: UserId) -> AuthorizationRequest {
     client(app).await;
     let query = format!(
@@ -297,7 +297,7 @@ pub async fn asked_by_app(app: &App, user_id: UserId) -> AuthorizationRequest {
     }
 }
 
-/// Whoever has asked before is not let in after.
+/// Not even for a request from before the deactivation.
 #[tokio::test]
 async fn an_app_that_asks_on_their_word_gets_no_code() {
     let (service, ada) = with_ada().await;
@@ -343,7 +343,7 @@ async fn memberships_and_keys_stay_and_activation_gives_them_back() {
 async fn it_is_done_once_and_told_once() {
     let (service, ada) = with_ada().await;
     let (app, id) = (&service.app, ada.user.id);
-    // Activating somebody who is active does nothing to them.
+    // Activating an active user changes nothing.
     app.activate_user(id).await.unwrap();
     app.change_name(person(&ada), "Ada L.").await.unwrap();
     let (first, _) = app.deactivate_user(id).await.unwrap();
@@ -375,7 +375,7 @@ async fn the_operator_learns_which_teams_have_no_active_owner_now() {
     let ben = join(app, team, "ben@example.com", Role::Owner).await;
     let (_, teams) = app.deactivate_user(ben.user_id).await.unwrap();
     assert_eq!(teams, []);
-    // W24: an owner who is deactivated is no other owner.
+    // W24: a deactivated owner does not count as another owner.
     let carl = join(app, team, "carl@example.com", Role::Member).await;
     assert_last_owner(app.remove_member(&Actor::Person(person(&ada)), team, ada.user.id, false).await);
     let (_, teams) = app.deactivate_user(ada.user.id).await.unwrap();
@@ -385,7 +385,7 @@ async fn the_operator_learns_which_teams_have_no_active_owner_now() {
     assert_eq!(teams, []);
 }
 
-/// Whoever is changing something in a session of theirs is done when the command returns.
+/// A change in one of their sessions is finished by the time the command returns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_of_theirs_is_changed_once_the_command_has_returned() {
     let (service, _) = with_ada().await;

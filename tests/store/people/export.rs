@@ -1,4 +1,4 @@
-//! What is stored about a user, told as one document: events are read part by part.
+//! The export of everything stored about a user, as one document: events are read part by part.
 
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::{Action, Actor};
@@ -35,7 +35,7 @@ async fn of_any_number_of_events_all_are_told_and_ten_thousand_at_most() {
         }
         let told = service.app.export_user(bo.user_id).await.unwrap();
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-        // As people read it.
+        // Pretty-printed, as people read it.
         assert_eq!(format!("{told:#}"), service.app.export_user(bo.user_id).await.unwrap());
         let done = told["done"].as_array().unwrap().len() as i64;
         let expected = (events.min(10_000), events > 10_000);

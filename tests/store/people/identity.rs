@@ -1,4 +1,5 @@
-//! Identities at an OpenID provider: whose they are, and that the last way to sign in stays.
+//! Identities at an OpenID provider: to which user they belong, and that the last way to sign in
+//! stays.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use super::support::{browser, person, with_ada};
 
 const ISSUER: &str = "https://accounts.example.com";
 
-/// The service, with identities of the issuer switched on, and passwords or not.
+/// The service with the issuer's identities enabled, and passwords enabled or not.
 async fn switched_on(service: &Service, password: bool) -> Arc<App> {
     let app = App::new(service.store.clone(), service.clock.clone(), "https://links.example").await;
     let issuer = Some(ISSUER.to_owned());
@@ -46,7 +47,7 @@ async fn look_up(app: &App, cookie: &Secret) -> Result<InBrowser, Error> {
     app.look_up_cookie(app.presented_cookie(cookie.reveal())?).await
 }
 
-/// Somebody whom the command line has made and who has signed in by the identity `subject`.
+/// A user created with the command line who has signed in with the identity `subject`.
 async fn signed_in(app: &App, subject: &str) -> InBrowser {
     let email = format!("{subject}@example.com");
     app.create_user(&email, subject).await.unwrap();
@@ -126,7 +127,7 @@ async fn of_two_users_who_link_an_identity_at_once_one_has_it() {
     assert!(matches!(refused, Error::IdentityTaken), "{refused:?}");
 }
 
-/// A take-over: of two identities that prove the same email, one is the user's.
+/// A take-over: of two identities that prove the same email, one becomes the user's.
 #[tokio::test]
 async fn of_two_identities_that_find_a_user_by_email_at_once_one_signs_in() {
     let service = Service::new().await;
@@ -154,7 +155,7 @@ async fn a_user_has_ten_identities_at_most() {
     }
     let refused = app.link_identity(person(&ada), claims("10", None)).await;
     assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
-    // One that is there is no other.
+    // One that is already linked is not another one.
     app.link_identity(person(&ada), claims("9", None)).await.unwrap();
 }
 
@@ -239,7 +240,7 @@ async fn who_is_invited_joins_by_an_account_there_that_proves_the_email() {
     assert_eq!(app.list_identities(joined.id).await.unwrap()[0].subject, "1");
     assert_no_link(join(&bo, named).await.map(drop));
 
-    // Whom the provider gives no name is called as the email begins.
+    // Without a name from the provider, the user is named after the start of the email.
     let carl = invite("carl@example.com").await;
     let joined = join(&carl, claims("2", Some("carl@example.com"))).await.unwrap().user;
     assert_eq!(joined.name, "carl");

@@ -1,4 +1,4 @@
-//! What members see and end of their team's share links.
+//! The share links of a team that its members see and end.
 
 use invoicing::domain::Error;
 use invoicing::domain::audit::{Action, Actor};
@@ -12,7 +12,7 @@ use invoicing::domain::share_link::{Audience, CreateLink};
 use super::super::support::Service;
 use super::support::{person, with_ada};
 
-/// Ada's team, and a link to a file and to a folder of it.
+/// Ada's team, with a link to one of its files and one to a folder.
 async fn shared() -> (Service, InBrowser, TeamId, [ShareLinkId; 2]) {
     let (service, ada) = with_ada().await;
     let app = &service.app;

@@ -1,4 +1,4 @@
-//! People in browsers: how they sign in, for how long, and what the audit says of it.
+//! People in browsers: how they sign in, for how long, and the audit of it.
 
 mod audit;
 mod deactivation;

@@ -1,5 +1,5 @@
-//! Passkeys: what a device is asked for, signing in and confirming, and everything that is not good. Who has which, and until
-//! when, is in `passkey_kept.rs`.
+//! Passkeys: what a device is asked for, signing in and confirming, and everything that is refused. Which passkeys a
+//! user has, and until when, is in `passkey_kept.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub(super) async fn forget_password(service: &Service, user_id: UserId) {
     service.store.write(user_id, delete).await.unwrap();
 }
 
-/// The same, with a passkey of Ada's.
+/// The same, with a passkey of Ada.
 pub async fn with_passkey() -> (Service, InBrowser, Passkey) {
     let (service, ada) = with_ada().await;
     let passkey = add(&service.app, &ada).await;
@@ -76,7 +76,7 @@ pub(super) async fn add(app: &App, ada: &InBrowser) -> Passkey {
     passkey
 }
 
-/// A browser in which nobody is signed in, with the secret that it has in a cookie.
+/// A browser in which no user is signed in, with the secret from its cookie.
 pub fn stranger() -> (Secret, Browser) {
     (Secret::base64url(), browser("192.0.2.7"))
 }
@@ -110,7 +110,7 @@ async fn a_passkey_signs_its_user_in_and_never_waits_for_wrong_passwords() {
     let signed_in = look_up(&service, &cookies).await.unwrap();
     assert_eq!(signed_in.user, ada.user);
     assert_ne!(signed_in.session.id, ada.session.id);
-    // It has a password, so the browser counts by itself from now on.
+    // The account has a password, so this browser is counted separately from now on.
     let mut known = browser("192.0.2.7");
     known.device = cookies.device;
     sign_in(&service, EMAIL, PASSWORD, known).await.unwrap();
@@ -166,7 +166,7 @@ async fn what_a_passkey_signs_elsewhere_or_unverified_is_refused() {
 #[tokio::test]
 async fn a_signature_that_is_not_the_keys_is_refused() {
     let (service, ada, passkey) = with_passkey().await;
-    // Another key, which says that it is this one.
+    // Another key that claims to be this one.
     let asked = ask_to_add(&service.app, &ada).await;
     let (mut other, _) = Passkey::make(&asked.options, ORIGIN);
     other.id = passkey.id.clone();
@@ -202,15 +202,15 @@ async fn a_challenge_is_good_once_for_five_minutes_in_one_browser_for_one_purpos
     let to_confirm = app.ask_to_confirm(&ada).await.unwrap().unwrap();
     let confirming = answer(&to_confirm, passkey.sign(&to_confirm.options));
     refused(enter(&confirming, &secret).await);
-    // On another replica, too, it is good, once.
+    // It is valid on another replica, too, and only once.
     let another = another_at(&service, ORIGIN).await;
     another.sign_in_by_passkey(&signed, &secret, at.clone()).await.unwrap();
     refused(enter(&signed, &secret).await);
-    // The other has not been answered; it is good until it is too old.
+    // The other one has not been answered; it is valid until it is too old.
     let late = answer(&other, passkey.sign(&other.options));
     service.clock.advance(5 * MINUTE);
     refused(enter(&late, &secret).await);
-    // What is spent is forgotten once nobody could use it anyway.
+    // A spent one is forgotten once it is too old anyway.
     app.delete_expired().await.unwrap();
     refused(enter(&signed, &secret).await);
 }
@@ -240,7 +240,7 @@ async fn a_counter_that_does_not_go_on_is_refused_and_told() {
     assert_eq!(told.count(), 3);
     passkey.count = 6;
     enter(&service.app, &passkey).await.unwrap();
-    // An answer that comes again is told of once.
+    // A repeated answer is recorded only once.
     passkey.count = 1;
     let (secret, at) = stranger();
     let asked = service.app.ask_to_sign_in(&secret).await.unwrap().unwrap();
@@ -276,7 +276,7 @@ async fn whoever_is_signed_in_confirms_by_an_own_passkey_alone() {
     let found = app.look_up_cookie(app.presented_cookie(cookie.reveal()).unwrap()).await.unwrap();
     assert_eq!(found.session.id, ada.session.id);
     assert!(found.session.is_fresh(service.clock.now()));
-    // A session that has ended meanwhile stays ended.
+    // A session that ended meanwhile stays ended.
     app.sign_out(person(&ada)).await.unwrap();
     let ended = confirm(&passkey).await;
     assert!(matches!(ended, Err(Error::InvalidToken)), "{ended:?}");
@@ -318,7 +318,7 @@ async fn a_new_passkey_is_made_by_a_verified_user_and_for_this_page_alone() {
     let signed = answer(&asked, passkey.sign(&confirm.options));
     refused(app.add_passkey(person(&ada), "Phone", &signed).await);
     add(&passkey).await.unwrap();
-    // A challenge of one session is none of another of the same user.
+    // A challenge of one session is invalid in another one of the same user.
     let other = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.9")).await;
     let other = look_up(&service, &other.unwrap()).await.unwrap();
     let confirm = app.ask_to_confirm(&ada).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Which passkeys a user has: how many, until when, and which of them stays.
+//! The passkeys of a user: how many, until when, and which of them stays.
 
 
 use invoicing::domain::Error;
@@ -28,7 +28,7 @@ async fn a_passkey_belongs_to_one_user_and_a_user_has_twenty_at_most() {
         let wrong = app.add_passkey(person(&ada), name, &answer(&asked, credential)).await;
         assert!(matches!(wrong, Err(Error::Invalid(_) | Error::PasskeyRefused)), "{wrong:?}");
     }
-    // All at once, of which there is room for one less.
+    // All at once, one more than there is room for.
     let mut answers = Vec::new();
     for _ in 0..PASSKEYS {
         let asked = ask_to_add(app, &ada).await;
@@ -144,7 +144,7 @@ async fn a_passkey_of_another_host_does_not_count() {
     assert!(matches!(last, Err(Error::Refused(_))), "{last:?}");
     let old = named("Phone").await;
     moved.remove_passkey(person(&ada), old).await.unwrap();
-    // Where nothing counts, nothing that does not count has to stay.
+    // At an origin where no passkey works, none of them needs to stay.
     let elsewhere = another_at(&service, "https://elsewhere.example.com").await;
     elsewhere.remove_passkey(person(&ada), named("New").await).await.unwrap();
     moved.add_passkey(person(&ada), "Again", &{
@@ -198,7 +198,7 @@ async fn a_browser_learns_which_passkeys_there_are_and_how_each_is_reached() {
     assert!(!passkey.id.is_empty());
 }
 
-/// Password managers answer what nobody has asked.
+/// Password managers add data that was not asked for.
 #[tokio::test]
 async fn what_a_browser_or_a_device_adds_to_its_answer_harms_nobody() {
     let (service, ada) = with_ada().await;
@@ -226,7 +226,7 @@ async fn no_longer_answer_or_key_is_read_than_browsers_have() {
     let add = async |asked: &Asked, credential: String| {
         app.add_passkey(person(&ada), "Phone", &answer(asked, credential)).await
     };
-    // One of 4096 bits has 512 bytes.
+    // A modulus of 4096 bits has 512 bytes.
     for modulus in [1024, 592] {
         refused(add(&asked, passkey.register_rsa(&asked.options, modulus)).await);
     }

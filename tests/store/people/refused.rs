@@ -1,4 +1,4 @@
-//! What is kept of sign-ins that are refused.
+//! The records of refused sign-ins.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::support::{EMAIL, PASSWORD, browser, sign_in, with_ada};
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A sign-in that is refused.
+/// A refused sign-in.
 async fn refused(service: &Service, address: &str) {
     let refused = sign_in(service, EMAIL, "wrong", browser(address)).await;
     assert!(refused.is_err(), "{refused:?}");
 }
 
-/// From which addresses, and how many.
+/// The recorded addresses, and how often each was refused.
 async fn told(service: &Service, ada: &InBrowser) -> Vec<(String, i64)> {
     let refused = service.app.list_refused_sign_ins(ada.user.id).await.unwrap();
     let refused = refused.into_iter().map(|it| (it.client_address, it.count));
@@ -45,7 +45,7 @@ async fn an_address_has_one_row_a_minute_with_a_count_of_the_held_ones_too() {
     let all = service.app.list_refused_sign_ins(ada.user.id).await.unwrap();
     assert_eq!(all[0].minute, START.after(MINUTE).to_the_minute());
     assert_eq!((all.len(), all[0].count), (3, 1));
-    // The page goes back 90 days, and all that is kept 400.
+    // The page goes back 90 days, and records are kept for 400.
     service.clock.advance(89 * DAY);
     assert_eq!(told(&service, &ada).await.len(), 3);
     service.clock.advance(DAY);
@@ -90,7 +90,7 @@ async fn strangers_with_many_addresses_fill_no_more_rows_than_a_day_may_have() {
     for address in 0..ROWS_PER_DAY + 20 {
         refused(&service, &format!("192.0.2.{address}")).await;
     }
-    // Who has a row goes on with it.
+    // An address that has a row keeps using it.
     refused(&service, "192.0.2.0").await;
     assert_eq!(service.database().rows("refused_sign_in"), ROWS_PER_DAY + 1);
     let all = service.app.list_all_refused_sign_ins(ada.user.id, 1000).await;

@@ -1,4 +1,4 @@
-//! For how long a browser is signed in.
+//! How long a browser stays signed in.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -173,7 +173,7 @@ async fn any_number_of_browsers_is_signed_out_at_once_but_for_the_own_one() {
     assert_eq!(listed().await, 1);
 }
 
-/// More browsers of everybody who has one than are signed out row by row.
+/// Gives every user with a browser more of them than are signed out row by row.
 fn pile_up_browsers(service: &Service) {
     let columns = "user_id, created_at, signed_in_at, last_used_at";
     while service.database().rows("browser_session") < 1_200 {
@@ -184,7 +184,7 @@ fn pile_up_browsers(service: &Service) {
     }
 }
 
-/// W41: whoever acts in a session while it ends does so before, or not at all.
+/// W41: an action in a session that is ending happens before the end, or not at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_done_in_a_browser_behind_the_end_of_its_session() {
     let (service, ada) = with_ada().await;
@@ -213,7 +213,7 @@ async fn nothing_is_done_in_a_browser_behind_the_end_of_its_session() {
     }
 }
 
-/// Of two who sign everybody else out at once, the one who comes later is signed out, and does nothing.
+/// Of two browsers that sign all others out at once, the later one is signed out, and does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_two_who_sign_everybody_else_out_one_stays() {
     let (service, ada) = with_ada().await;
@@ -221,7 +221,7 @@ async fn of_two_who_sign_everybody_else_out_one_stays() {
         let cookies = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
         person(&look_up(&service, &cookies.unwrap()).await.unwrap())
     };
-    // As two replicas: in one, those of a user come one after the other.
+    // As two replicas: within one, the changes of a user take turns.
     let apps = [Arc::clone(&service.app), Arc::new(service.another().await)];
     for round in 0..10 {
         let people = [enter().await, enter().await];
@@ -281,7 +281,8 @@ async fn a_session_that_is_ended_is_told_of_once_and_none_is_not() {
     }
 }
 
-/// A thief who has signed in again and again is told of, and keeps nobody from ending all of it.
+/// A thief who signs in again and again shows up in the export, and cannot prevent the user from ending
+/// all of it.
 #[tokio::test]
 async fn of_any_number_of_browsers_ten_thousand_are_exported_and_all_are_signed_out() {
     let (service, ada) = with_ada().await;

@@ -1,4 +1,4 @@
-//! Links that are good once, and how many wrong passwords there may be.
+//! One-time links, and the limits on wrong passwords.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ async fn a_source_waits_a_quarter_of_an_hour_and_an_account_a_day() {
     service.clock.advance(15 * MINUTE);
     let refused = wrong("192.0.2.9").await;
     assert!(matches!(refused, Err(Error::WrongPassword)), "{refused:?}");
-    // Ten of each address, and eleven there have been.
+    // Ten from each address, and there have been eleven.
     for address in 10..19 {
         for attempt in 0..10 {
             let refused = wrong(&format!("192.0.2.{address}")).await;
@@ -124,7 +124,7 @@ async fn a_browser_that_has_signed_in_before_counts_by_itself_for_its_user_alone
     assert!(matches!(held, Err(Error::TooManyWrongPasswords(_))), "{held:?}");
 }
 
-/// P32: the right password takes off what it has been counted by, and nothing else.
+/// P32: the right password removes the counts that it has caused, and nothing else.
 #[tokio::test]
 async fn the_right_password_leaves_the_counts_of_wrong_ones_as_they_are() {
     let (service, _) = with_ada().await;
@@ -136,7 +136,7 @@ async fn the_right_password_leaves_the_counts_of_wrong_ones_as_they_are() {
         let cookies = sign_in(&service, EMAIL, PASSWORD, browser.clone()).await.unwrap();
         let counts = [1, 3].map(|it| format!("wrong_password WHERE count = {it}"));
         assert_eq!(counts.map(|it| service.database().rows(&it)), [3, 1]);
-        // The second time, it is known.
+        // The second time, the browser is known.
         browser.device = cookies.device;
     }
 }
@@ -145,7 +145,7 @@ async fn the_right_password_leaves_the_counts_of_wrong_ones_as_they_are() {
 async fn a_password_that_is_changed_while_it_is_compared_signs_nobody_in() {
     let (service, ada) = with_ada().await;
     let change = async || {
-        // It is counted first, and what it is compared with is read before.
+        // The attempt is counted first, and the hash to compare with is read before that.
         while service.database().rows("wrong_password") == 0 {
             tokio::task::yield_now().await;
         }

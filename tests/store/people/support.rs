@@ -12,7 +12,7 @@ use super::super::support::Service;
 pub const EMAIL: &str = "ada@example.com";
 pub const PASSWORD: &str = "lantern harbour tulip nine";
 
-/// A browser at that address, in which nobody has signed in yet.
+/// A browser at that address, in which no user has signed in yet.
 pub fn browser(address: &str) -> Browser {
     Browser {
         visitor: Visitor {
@@ -25,7 +25,7 @@ pub fn browser(address: &str) -> Browser {
     }
 }
 
-/// How Ada sets a service up.
+/// Ada's form for setting up a service.
 pub fn by_ada(link: &Secret) -> SetUp {
     SetUp {
         link: link.clone(),
@@ -69,7 +69,7 @@ pub async fn look_up(service: &Service, cookies: &Cookies) -> Result<InBrowser, 
     service.app.look_up_cookie(presented).await
 }
 
-/// Whoever is in that browser, as a request of it says.
+/// The person who is signed in in that browser, as one of its requests carries them.
 pub fn person(in_browser: &InBrowser) -> Person {
     in_browser.person(browser("192.0.2.1").visitor)
 }

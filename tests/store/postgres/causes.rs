@@ -1,4 +1,4 @@
-//! What the log and the operator are told of a failure.
+//! The causes of failures, as the log and the operator see them.
 
 use std::sync::Arc;
 

@@ -1,16 +1,16 @@
-//! What belongs to a team can be kept on the team's machine: the keys of the schema say so.
+//! A team's rows can be kept on the team's machine: the keys of the schema allow it.
 
 use test_support::postgres::ask;
 
 use super::support::Service;
 
-/// Citus takes a table that is distributed by a column only when every unique key has this column, and a
-/// foreign key between two such tables only when it has it on both sides.
+/// Citus distributes a table by a column only if every unique key includes this column, and accepts a
+/// foreign key between two such tables only if it includes the column on both sides.
 #[tokio::test]
 async fn every_key_of_a_table_of_teams_begins_with_the_team() {
     let service = Service::new().await;
     let url = service.database().url();
-    // What was done in no team is in the audit, too, which is found by something else.
+    // The audit also contains actions outside of teams, and is looked up by something else.
     let tables = ask(
         url,
         "SELECT count(*) FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid \

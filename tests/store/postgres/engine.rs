@@ -7,21 +7,21 @@ use test_support::postgres::{ask, dump, shared};
 
 use super::partitioned;
 
-/// An id, and bytes of a digest's length, that nobody has.
+/// A random id, and bytes of a digest's length.
 pub const RANDOM_ID: &str = "gen_random_uuid()";
-/// One before those that are made now.
+/// An id that sorts before those that are made now.
 pub const RANDOM_EARLY_ID: &str = "overlay(gen_random_uuid()::text PLACING '0000' FROM 1)::uuid";
 pub const RANDOM_DIGEST: &str = "sha256(gen_random_uuid()::text::bytea)";
 /// The id of a row's team, as text.
 pub const TEAM_ID: &str = "team_id::text";
 
-/// Has a schema said to be older than it is.
+/// Marks a schema as older than it is.
 pub const AGE_SCHEMA: &str = "UPDATE schema_version SET invoicing = 1";
 
 /// The keys that sealed pairs are wrapped under: PostgreSQL has none.
 pub const PAIR_KEYS: &str = "(SELECT 1 WHERE false) AS none";
 
-/// A database of a test's own.
+/// A test's own database.
 pub struct Database {
     url: String,
 }
@@ -40,12 +40,12 @@ impl Database {
         open(&self.address()).await.unwrap()
     }
 
-    /// Where it is.
+    /// Its address.
     pub fn address(&self) -> Address {
         self.url.parse().unwrap()
     }
 
-    /// Where it is.
+    /// Its URL.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -56,19 +56,19 @@ impl Database {
         count.parse().unwrap()
     }
 
-    /// Changes rows as nothing in the service does.
+    /// Changes rows in a way in which nothing in the service does.
     pub fn change(&self, statement: &str) {
         ask(&self.url, statement);
     }
 
-    /// The bytes that a query answers.
+    /// The bytes that a query returns.
     pub fn bytes(&self, query: &str) -> Vec<u8> {
         let hex = ask(&self.url, &format!("SELECT encode(({query}), 'hex')"));
         let byte = |number: usize| u8::from_str_radix(&hex[2 * number..2 * number + 2], 16);
         (0..hex.len() / 2).map(|number| byte(number).unwrap()).collect()
     }
 
-    /// Whether any row of any table has the bytes, as text or as bytes. (In the files, what was erased
+    /// Whether any row of any table has the bytes, as text or as bytes. (In the files, erased data
     /// stays until it is vacuumed away.)
     pub fn keeps(&self, bytes: &[u8]) -> bool {
         let tables = "SELECT string_agg(format('SELECT t::text FROM %I AS t', tablename), ' UNION ALL ') \
@@ -79,7 +79,7 @@ impl Database {
         text || rows.contains(&hex)
     }
 
-    /// Keeps the database for whoever looks why a test failed; says where.
+    /// Keeps the database for those who investigate why a test failed. Returns where it is.
     pub fn keep(self) -> String {
         let folder = tempfile::TempDir::new().unwrap().keep();
         let file = folder.join("dump.sql");

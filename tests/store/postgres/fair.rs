@@ -23,14 +23,14 @@ use super::relay::migrated;
 use super::signed_in::join;
 use super::support::{live_key, plain};
 
-/// More than any call of another team takes, and less than what it would wait behind.
+/// Longer than any call of another team takes, and shorter than what would hold it up.
 const IN_TIME: Duration = Duration::from_secs(2);
 
 /// How many connections wait for a lock.
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
      WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
-/// A service with so many connections, two teams, and a product of the first that somebody has locked.
+/// A service with this many connections, two teams, and a locked product of the first.
 struct Trial {
     url: String,
     app: Arc<App>,
@@ -50,7 +50,7 @@ impl Trial {
         let [team, other] = [writer(&app).await, writer(&app).await];
         let made = app.create_product(&team, plain("A"), None).await.unwrap();
         let product = made.value.id;
-        // It answers nothing.
+        // Returns no rows.
         let lock = format!("UPDATE product SET id = id WHERE id = '{product}'");
         let locked = Locked::by(&url, &lock);
         Trial {
@@ -63,7 +63,7 @@ impl Trial {
         }
     }
 
-    /// Begins so many updates of the locked product.
+    /// Starts this many updates of the locked product.
     fn update(&self, count: usize) -> Vec<JoinHandle<Result<(), Error>>> {
         let update = |_| {
             let (app, team, product) = (Arc::clone(&self.app), self.team.clone(), self.product);
@@ -75,7 +75,7 @@ impl Trial {
         (0..count).map(update).collect()
     }
 
-    /// Waits until so many connections wait for a lock.
+    /// Waits until this many connections wait for a lock.
     async fn waiting(&self, count: usize) {
         let begun = Instant::now();
         while ask(&self.url, WAITING) != count.to_string() {
@@ -84,7 +84,7 @@ impl Trial {
         }
     }
 
-    /// Has a credential looked up.
+    /// Starts looking up a credential.
     fn look_up(&self, key: String) -> JoinHandle<Result<ApiKey, Error>> {
         let app = Arc::clone(&self.app);
         tokio::spawn(async move { app.authenticate_api_key(&key).await })
@@ -102,7 +102,7 @@ impl Trial {
     }
 }
 
-/// A key that nobody has.
+/// A key that does not exist.
 fn unknown_key() -> String {
     let key = format!("inv_live_{}", Secret::base62().reveal());
     let checksum = base62::<4, 6>(crc32fast::hash(key.as_bytes()).to_be_bytes());
@@ -127,7 +127,7 @@ async fn a_team_that_waits_for_one_row_leaves_others_their_connections() {
     }
 }
 
-/// Each of them is a user of their own, and all wait for the same row.
+/// Each of them is a different user, and all wait for the same row.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn owners_who_wait_for_their_team_leave_others_their_connections() {
     let trial = Trial::new(8).await;
@@ -167,7 +167,8 @@ async fn owners_who_wait_for_their_team_leave_others_their_connections() {
     }
 }
 
-/// Whoever knows the id of another team's key waits for nothing of that team, and takes none of its connections.
+/// A caller who knows the id of another team's key waits for nothing of that team, and takes none of its
+/// connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_may_not_change_a_key_waits_for_no_lock_of_its_team() {
     let trial = Trial::new(8).await;
@@ -193,7 +194,7 @@ async fn who_may_not_change_a_key_waits_for_no_lock_of_its_team() {
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
 }
 
-/// The place for hashing is taken while an attempt is counted: nobody is to make that take long.
+/// The slot for hashing is held while an attempt is counted, and no user may make that take long.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wait_for() {
     let trial = Trial::new(8).await;
@@ -250,7 +251,7 @@ async fn a_team_that_waits_for_one_row_leaves_others_one_of_the_connections() {
     assert_eq!(ask(&trial.url, &left), "t");
 }
 
-/// A locked table stands for a look-up that takes long.
+/// A locked table stands for a slow look-up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connections() {
     let trial = Trial::new(8).await;
@@ -267,7 +268,7 @@ async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connect
     let id = trial.product;
     let begun = Instant::now();
     trial.app.get_product(&trial.team, id).await.unwrap();
-    // Nor does anybody who signs in wait behind them.
+    // Nor does a sign-in wait behind them.
     let wrong = SignIn {
         email: "ada@example.com".into(),
         password: Secret::from_text("wrong"),
@@ -275,7 +276,7 @@ async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connect
     };
     let wrong = trial.app.sign_in(wrong).await.map(drop);
     assert!(matches!(wrong, Err(Error::WrongPassword)), "{wrong:?}");
-    // Nor does whoever has done so a moment ago.
+    // Nor does a user who signed in a moment ago.
     let cookie = trial.app.presented_cookie(ada.session.reveal()).unwrap();
     trial.app.look_up_cookie(cookie).await.unwrap();
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
@@ -296,7 +297,7 @@ async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connect
     }
 }
 
-/// A locked table stands for a list that takes long.
+/// A locked table stands for a slow list.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_lists_the_members_of_a_team_leaves_the_service_its_connections() {
     let trial = Trial::new(4).await;

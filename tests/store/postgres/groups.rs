@@ -1,4 +1,5 @@
-//! Changes that come together share a transaction, and nobody notices. (Where one of them fails: `groups_undone.rs`.)
+//! Concurrent changes share a transaction, without any visible effect. (For groups in which one fails:
+//! `groups_undone.rs`.)
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -19,7 +20,7 @@ use test_support::postgres::{Locked, ask};
 use super::relay::{Relay, migrated};
 use super::support::{Service, live_key, plain, with_sku};
 
-/// Changes at once: more than a group takes.
+/// Concurrent changes: more than fit in a group.
 pub const CROWD: usize = 80;
 
 pub fn request(key: impl Into<String>, method: &str) -> Option<IdempotentRequest> {
@@ -32,7 +33,7 @@ pub fn request(key: impl Into<String>, method: &str) -> Option<IdempotentRequest
     ))
 }
 
-/// So many changes, begun at once; what each was answered.
+/// Starts `count` changes at once, and returns their answers.
 pub async fn at_once<T, F>(count: usize, change: impl Fn(usize) -> F) -> Vec<Result<T, Error>>
 where
     T: Send + 'static,
@@ -45,7 +46,7 @@ where
     answered.map(Result::unwrap).collect()
 }
 
-/// How often there was each answer, in words.
+/// Counts the answers, each described in words.
 pub fn counted<T: Debug>(
     answers: &[Result<T, Error>],
     say: fn(&T) -> &'static str,
@@ -83,7 +84,7 @@ pub async fn create(app: Arc<App>, key: ApiKey, number: usize) -> Result<Outcome
 async fn changes_that_come_together_are_committed_together() {
     let service = Service::new().await;
     let keys = [service.writer().await, service.writer().await];
-    // Warm: the connections are there.
+    // Warms up the connections.
     for key in &keys {
         service
             .app
@@ -133,7 +134,7 @@ async fn requests_of_one_key_are_made_once_however_many_come_at_once() {
     let replayed = || counts([("made", 1), ("replayed", CROWD - 1)]);
     let made = at_once(CROWD, |_| {
         let (app, key) = (service.app.clone(), key.clone());
-        // What the first writes must not refuse the second before it finds the record.
+        // What the first writes must not cause the second to be refused before it finds the record.
         async move {
             app.create_product(&key, with_sku("S"), request("k", "POST"))
                 .await
@@ -194,7 +195,7 @@ async fn changes_of_many_teams_are_as_few_statements_as_of_one() {
     let commits = |(tag, text): &&(u8, Vec<u8>)| *tag == b'Q' && text.ends_with(b"COMMIT\0");
     let groups = said.iter().filter(commits).count();
     assert!(groups <= CROWD / 4, "{groups}");
-    // Each holds the keys, reads them, looks for records, keeps them, and inserts.
+    // Each locks the keys, reads them, looks for records, keeps them, and inserts.
     let run = said.iter().filter(|(tag, _)| *tag == b'B').count();
     assert_eq!(run, 5 * groups);
 }
@@ -225,7 +226,7 @@ async fn a_request_that_another_replica_is_at_is_replayed_and_not_refused_for_wh
         .app
         .create_product(&key, with_sku("S"), request("k", "POST"));
     let first = made.await.unwrap().value;
-    // What another replica has written and not committed.
+    // Rows that another replica has written and not committed.
     let url = service.database().url();
     ask(
         url,

@@ -1,4 +1,4 @@
-//! Groups of changes in which one fails, is refused, or waits: nobody else's answer depends on it.
+//! Groups of changes in which one fails, is refused, or waits: no other answer depends on it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ async fn one_that_is_refused_takes_no_other_with_it() {
     let key = service.writer().await;
     let taken = service.app.create_product(&key, with_sku("S"), None).await;
     let id = taken.unwrap().value.id;
-    // By the database, by a rule after the database was asked, and not at all.
+    // Fails in the database, by a rule after a query, and not at all.
     let made = at_once(CROWD, |number| {
         let (app, key) = (service.app.clone(), key.clone());
         async move {
@@ -59,7 +59,7 @@ async fn one_that_is_refused_before_it_has_written_undoes_nobody() {
     let key = service.writer().await;
     let taken = service.app.create_product(&key, with_sku("S"), None).await;
     let taken = taken.unwrap().value.id;
-    // Nobody's, whose author is the same.
+    // A product that does not exist, from the same author.
     let missing = ProductId::from(Uuid::nil());
     let made = at_once(CROWD, |number| {
         let (app, key) = (service.app.clone(), key.clone());
@@ -140,7 +140,8 @@ async fn who_spoils_what_several_teams_say_together_goes_alone_and_they_do_not()
     let transactions = format!(
         "SELECT count(DISTINCT xmin::text) FROM product WHERE id NOT IN ('{spoilt}', '{taken}')"
     );
-    // The first time, nobody knows who it is; and on a busy machine, others are slow, too, and go alone for a while.
+    // In the first round, the failing change is not known yet; and on a busy machine, others are slow, too, and go
+    // alone for a while.
     let mut rounds = Vec::new();
     while rounds.len() < 2 || (rounds.len() < 10 && rounds[rounds.len() - 1] > CROWD / 4) {
         assert_eq!(counted(&at_once(CROWD, patch).await, once), expected);
@@ -180,7 +181,7 @@ async fn who_waits_for_a_lock_keeps_nobody_else_waiting() {
     waiting.await.unwrap().unwrap();
 }
 
-/// Who cuts has the thread: beside it, the crowd goes on.
+/// Cutting blocks its thread: the crowd goes on beside it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crowd_whose_connections_are_cut_is_made_once_each() {
     let service = Service::new().await;
@@ -194,7 +195,7 @@ async fn a_crowd_whose_connections_are_cut_is_made_once_each() {
             super::lost::cut(service.database().url());
         }
         for (number, answer) in made.await.unwrap().into_iter().enumerate() {
-            // Nobody knows of a commit that was not answered; the same request says what became of it.
+            // The outcome of an unanswered commit is unknown; repeating the request reveals it.
             let again = match answer {
                 Ok(outcome) => outcome,
                 Err(Error::Unavailable(_)) => {
@@ -227,7 +228,7 @@ async fn a_commit_that_nobody_answered_is_unavailable_to_all_of_its_group_and_no
     assert_eq!(service.database().rows("product"), 0);
 }
 
-/// One through which a change failed, and may not through another.
+/// A change failed on this connection, and may succeed on another.
 #[tokio::test]
 async fn a_connection_whose_statements_have_become_stale_is_not_lent_again() {
     let url = migrated().await;

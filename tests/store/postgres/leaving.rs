@@ -1,4 +1,4 @@
-//! An owner who leaves at the moment when another is deactivated (docs/decisions.md, X62 and W24): one of the two sees the
+//! An owner leaves at the moment when another is deactivated (docs/decisions.md, X62 and W24): one of the two sees the
 //! other.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ async fn the_operator_learns_that_the_other_owner_was_about_to_leave() {
         .await
         .user_id;
 
-    // As `App::remove_member` does it, but that it stops before its commit.
+    // Like `App::remove_member`, but pausing before its commit.
     let (checked, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (told, awaited) = (Arc::clone(&checked), Arc::clone(&go_on));
     let store = Arc::clone(&service.store);

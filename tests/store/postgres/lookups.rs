@@ -1,4 +1,4 @@
-//! Rows that are looked up at the same time are asked for together, and nobody notices.
+//! Rows that are looked up at the same time are fetched together, without any visible effect.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::groups::at_once;
 use super::relay::{Relay, migrated};
 use super::support::{Service, live_key, plain};
 
-/// Lookups at once: more than are asked for together.
+/// Concurrent lookups: more than are fetched together.
 const CROWD: usize = 80;
 
 /// An app through a relay, with a key for its products.
@@ -40,10 +40,10 @@ async fn made(app: &App, key: &ApiKey, name: impl Into<String>) -> ProductId {
     made.unwrap().value.id
 }
 
-/// How many statements the server was asked to run since the relay was looked at last.
+/// How many statements the server ran since this was last called.
 fn run(relay: &Relay) -> usize {
     let said = relay.take().into_iter().flatten();
-    // A statement is bound to its values each time that it is run.
+    // A statement is bound to its values each time it runs.
     said.filter(|(tag, _)| *tag == b'B').count()
 }
 
@@ -75,7 +75,7 @@ async fn lookups_that_come_together_are_few_statements_whatever_team_they_are_fo
     }
 }
 
-/// Of one that is known: strangers' are looked up alone (`fair.rs`).
+/// For known ones: strangers' are looked up alone (`fair.rs`).
 #[tokio::test]
 async fn credentials_that_come_together_are_few_statements_and_each_counts_for_itself() {
     let (relay, app, _) = relayed(&migrated().await, "").await;
@@ -86,7 +86,7 @@ async fn credentials_that_come_together_are_few_statements_and_each_counts_for_i
         app.authenticate_api_key(secret.reveal()).await.unwrap();
         secrets.push((key.id, secret));
     }
-    // When this returns, what was read of any key before is too old to count.
+    // When this returns, anything read of a key before is too old to count.
     app.revoke_api_key(&Actor::Operator, secrets[0].0)
         .await
         .unwrap();
@@ -176,7 +176,7 @@ async fn who_looks_up_a_product_gets_that_of_its_own_catalog_or_none() {
     }
     let nowhere = ProductId::from(Uuid::now_v7());
     let ids: Vec<_> = owners.keys().copied().chain([nowhere, nowhere]).collect();
-    // Each asks for each twice.
+    // Each is asked for twice with each key.
     let asked: Vec<_> = (0..2 * keys.len() * ids.len())
         .map(|number| (number % keys.len(), ids[number / keys.len() % ids.len()]))
         .collect();
@@ -196,7 +196,7 @@ async fn who_looks_up_a_product_gets_that_of_its_own_catalog_or_none() {
     }
 }
 
-/// Who cuts has the thread: beside it, the crowd goes on.
+/// Cutting blocks its thread: the crowd goes on beside it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crowd_whose_connections_are_cut_gets_its_rows_all_the_same() {
     let service = Service::new().await;

@@ -1,4 +1,4 @@
-//! What PostgreSQL alone can do to a request: lose its connection, order it to try again, keep it waiting.
+//! What can happen to a request on PostgreSQL alone: a lost connection, an order to retry, a long wait.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ use super::engine::Database;
 use super::relay::{Relay, migrated};
 use super::support::{Service, plain, with_sku};
 
-/// Ends every connection of the service, as a server that is restarted does.
+/// Ends every connection of the service, as a server restart does.
 pub fn cut(url: &str) -> String {
     let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
          WHERE datname = current_database() AND application_name = 'invoicing'";
     ask(url, cut)
 }
 
-/// Has the commit of what inserts into `table` do this first.
+/// Makes the commit of anything that inserts into `table` do this first.
 pub fn at_commit(url: &str, table: &str, action: &str) {
     ask(
         url,
@@ -35,10 +35,10 @@ pub fn at_commit(url: &str, table: &str, action: &str) {
     );
 }
 
-/// What ends the connection that does it.
+/// An action that ends its own connection.
 pub const END_IT: &str = "PERFORM pg_terminate_backend(pg_backend_pid())";
 
-/// Waits until nothing of the service is under way in the database.
+/// Waits until nothing of the service is running in the database.
 pub async fn nothing_runs(url: &str) {
     let running = "SELECT count(*) FROM pg_stat_activity \
          WHERE datname = current_database() AND application_name = 'invoicing' AND state <> 'idle'";
@@ -49,7 +49,7 @@ pub async fn nothing_runs(url: &str) {
     }
 }
 
-/// How often that was done.
+/// How often the action was run.
 pub fn tries(url: &str) -> String {
     ask(url, "SELECT last_value FROM tries")
 }
@@ -112,7 +112,8 @@ async fn a_commit_that_nobody_answered_is_unavailable_and_not_tried_again() {
     assert_eq!(tries(url), "1");
 }
 
-/// What is sent along with the beginning of its transaction runs on its own then, and nobody may repeat it.
+/// A statement sent along with the BEGIN of its transaction runs on its own if that fails, so it must not
+/// be repeated.
 #[tokio::test]
 async fn a_change_whose_transaction_does_not_begin_is_unavailable_and_not_tried_again() {
     let (relay, through) = Relay::before(&migrated().await).await;
@@ -124,12 +125,12 @@ async fn a_change_whose_transaction_does_not_begin_is_unavailable_and_not_tried_
     relay.take();
     let made = app.create_team("Acme").await;
     assert!(matches!(made, Err(Error::Unavailable(_))), "{made:?}");
-    // Once, and the end of what is no transaction.
+    // Once, and then the end of the transaction that never started.
     assert_eq!(relay.take().len(), 2);
     assert_eq!(app.list_teams(Default::default()).await.unwrap().len(), 1);
 }
 
-/// Who waits for the answer of a query has the thread: beside it, requests go on.
+/// Waiting for a query's answer blocks the thread: requests go on beside it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_that_does_not_come_free_is_unavailable_in_time_and_leaves_nothing_behind() {
     let service = Service::new().await;
@@ -142,7 +143,7 @@ async fn a_lock_that_does_not_come_free_is_unavailable_in_time_and_leaves_nothin
     let read = service.app.list_teams(Default::default()).await;
     assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
     assert!(begun.elapsed() < Duration::from_secs(12), "{begun:?}");
-    // The read was given up by us, and the server was told.
+    // The client gave up the read, and the server was told.
     nothing_runs(url).await;
     drop(locked);
     assert!(
@@ -177,7 +178,7 @@ async fn changes_that_would_wait_for_each_other_for_ever_end_as_the_rules_say() 
     }
 }
 
-/// As an engine may say it that spreads tables over shards.
+/// The message is that of an engine that spreads tables over shards.
 #[tokio::test]
 async fn a_sku_is_taken_also_when_only_the_message_names_the_index_of_a_shard() {
     let service = Service::new().await;
@@ -216,7 +217,7 @@ async fn a_pool_makes_no_more_connections_than_it_may() {
     }
     let connections = "SELECT count(*) FROM pg_stat_activity \
          WHERE datname = current_database() AND application_name = 'invoicing'";
-    // Behind a pooler it may be one.
+    // Behind a pooler there may be only one.
     let count: usize = ask(database.url(), connections).parse().unwrap();
     assert!((1..=2).contains(&count), "{count}");
 }

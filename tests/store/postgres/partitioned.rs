@@ -1,8 +1,8 @@
-//! The schema with every table of teams spread by the team: each has a partition for each remainder of a hash of
-//! `team_id`. PostgreSQL asks of such a table what engines ask that spread it over machines: every unique key has the
-//! team in it, and a row is found in one place only when the statement names its team.
+//! The schema with every table of teams partitioned by team: each has a partition for each remainder of a hash of
+//! `team_id`. PostgreSQL requires of such a table what engines require that spread it over machines: every unique key
+//! includes the team, and a row is found in one place only if the statement names its team.
 //!
-//! `INVOICING_TEST_POSTGRES=partitioned` has every test of the suite run on it.
+//! With `INVOICING_TEST_POSTGRES=partitioned`, every test of the suite runs on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,11 +36,11 @@ const MIGRATIONS: [&str; 17] = [
 
 const PARTITIONS: usize = 4;
 
-/// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
+/// Parts of the statements that query every partition of some table: they name no team, because none is known.
 const ASK_ALL: [&str; 33] = [
-    // What comes together is said for several teams, each row of which is in one.
+    // Requests that were combined: one statement for several teams, each row of which is in one.
     "FROM unnest($1::uuid[]",
-    // A request brings the key alone.
+    // A request that brings only the key.
     "last_used_at, replaced_by FROM api_key WHERE digest",
     "(SELECT * FROM api_key WHERE digest = asked_digest",
     "FROM invitation WHERE digest",
@@ -50,9 +50,9 @@ const ASK_ALL: [&str; 33] = [
     "DELETE FROM idempotency WHERE (team_id, mode, key) IN",
     "UPDATE idempotency SET created_at",
     "DELETE FROM product_import WHERE (team_id, id) IN",
-    // A server that starts knows none.
+    // A starting server, which knows no team.
     "SELECT 1 FROM api_key WHERE revoked_at",
-    // The command line knows an id alone, or wants all.
+    // The command line, which knows only an id, or wants everything.
     "UPDATE api_key SET revoked_at",
     "SELECT team_id FROM file WHERE id",
     "SELECT team_id FROM folder WHERE id",
@@ -72,14 +72,14 @@ const ASK_ALL: [&str; 33] = [
     "SELECT 1 FROM member WHERE user_id",
     "SELECT 1 FROM team WHERE id IN (SELECT team_id FROM member WHERE user_id",
     "WHERE user_id = $1 AND role = 'owner'",
-    // What is stored about a user.
+    // The export of everything stored about a user.
     "FROM api_key WHERE created_by",
     "WHERE created_by = $1 AND link.id > $2",
     "SELECT team_id, mode, created_at FROM product_import WHERE user_id",
     "FROM invitation WHERE lower(email COLLATE \"C\") = lower($1 COLLATE \"C\") ORDER BY",
 ];
 
-/// Whether the suite is to run on it.
+/// Whether the suite should run on it.
 pub fn is_wanted() -> bool {
     std::env::var_os("INVOICING_TEST_POSTGRES").is_some_and(|way| way == "partitioned")
 }
@@ -90,7 +90,7 @@ pub fn lay_out(url: &str) {
     schema.push("CREATE TABLE schema_version (invoicing BIGINT NOT NULL)".to_owned());
     let version = MIGRATIONS.len();
     schema.push(format!("INSERT INTO schema_version VALUES ({version})"));
-    // As shards have them, the indexes of partitions have the name of the whole index, and a number.
+    // As on shards, the index of a partition is named after the whole index, plus a number.
     schema.push(
         "DO $$ DECLARE part RECORD; BEGIN \
              FOR part IN SELECT inhrelid::regclass AS name, parent.relname AS whole, \
@@ -105,7 +105,7 @@ pub fn lay_out(url: &str) {
     ask(url, &schema.join(";\n"));
 }
 
-/// The statements of a migration, in which tables of teams are partitioned.
+/// The statements of a migration, with the tables of teams partitioned.
 fn statements(migration: &str) -> impl Iterator<Item = String> {
     let lines = migration
         .lines()
@@ -146,7 +146,7 @@ async fn partitions(client: &Client, statement: &Statement) -> usize {
     let plan: Vec<String> = plan.iter().map(|line| line.get(0)).collect();
     let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for line in &plan {
-        // What follows may be an alias, which looks alike.
+        // An alias may follow, which looks alike.
         let name = line
             .split_once(" on ")
             .and_then(|(_, rest)| rest.split(' ').next());
@@ -167,7 +167,7 @@ async fn what_names_its_team_asks_one_partition() {
     tokio::spawn(connection);
     let (mut one, mut all) = (0, BTreeSet::new());
     for statement in said().await {
-        // The others are BEGIN and COMMIT, and what is no query.
+        // The others are BEGIN and COMMIT, and statements that are not queries.
         if statement.parameters.is_none() || statement.sql.starts_with("LOCK") {
             continue;
         }

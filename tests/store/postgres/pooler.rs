@@ -1,4 +1,4 @@
-//! A pooler that is hard to tell from the server: it gives a process to whoever begins a transaction, until its end, and
+//! A pooler that is hard to tell from the server: it assigns a process to a client for the length of a transaction, and
 //! passes on the greetings of the processes behind it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,31 +11,31 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::relay::receive;
 
-/// Which of the processes that are free is the next.
+/// Which of the free processes is used next.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
     /// The one that was there first.
     First,
     /// The one that was used last.
     Latest,
-    /// The one that has rested the longest.
+    /// The one that has been idle the longest.
     Rested,
 }
 
-/// A connection to the server, by the number of the client for whom it was made.
+/// A connection to the server, with the number of the client for which it was opened.
 struct Process(usize, TcpStream);
 
-/// The pooler. It counts statements that are given a name.
+/// The pooler. It counts named statements.
 #[derive(Clone)]
 pub struct Pooler {
     next: Next,
-    /// In the order in which they were given back.
+    /// In the order in which they were returned.
     free: Arc<Mutex<Vec<Process>>>,
     named: Arc<AtomicUsize>,
 }
 
 impl Pooler {
-    /// Begins to listen, before the server of a URL. The URL that leads through it comes back as well.
+    /// Starts to listen in front of the server of a URL. Also returns the URL that leads through it.
     pub async fn before(url: &str, next: Next) -> (Pooler, String) {
         let pooler = Pooler {
             next,
@@ -113,7 +113,7 @@ impl Pooler {
     }
 }
 
-/// What the server answers until it has said as often that it is ready, and whether a transaction is open then.
+/// The server's answers until it has reported this many times that it is ready, and whether a transaction is open then.
 async fn answers(server: &mut TcpStream, asked: usize) -> std::io::Result<(Vec<u8>, bool)> {
     let (mut answered, mut answers, mut states) = (BytesMut::new(), Vec::new(), Vec::new());
     while states.len() < asked {

@@ -1,4 +1,4 @@
-//! Statements are prepared where the server keeps them for the connection alone, and nowhere else.
+//! Statements are prepared if the server keeps them for the connection alone, and not otherwise.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ async fn opened(url: &str) -> Arc<Store> {
     open(&url.parse().unwrap()).await.unwrap()
 }
 
-/// Something that is read again and again.
+/// A read that is repeated again and again.
 async fn read(store: &Store) {
     let list = async |sql: Sql<'_>| sql.run(team::list(Default::default())).await;
     store.read(Holder::Service, list).await.unwrap();
@@ -32,11 +32,11 @@ fn prepared(relay: &Relay) -> (usize, usize) {
         let named = |(of, body): &&(u8, Vec<u8>)| *of == tag && body[at] != 0;
         said.iter().filter(named).count()
     };
-    // Before the name of what is run stands that of its portal, which has none.
+    // The name of what is run follows that of its portal, which is empty.
     (count(b'P', 0), count(b'B', 1))
 }
 
-/// A store through a relay that was asked to read once, with what that prepared and ran.
+/// A store through a relay after one read, with what that prepared and ran.
 async fn first_read(url: &str, parameters: &str, greets_anew: bool) -> (Arc<Store>, Relay) {
     let (relay, through) = Relay::before(url).await;
     if greets_anew {
@@ -141,7 +141,7 @@ async fn a_plan_that_was_made_for_an_empty_table_uses_its_index() {
     let app = app.await.unwrap();
     let team = app.create_team("Acme").await.unwrap().id;
     let (key, _) = live_key(&app, team).await.unwrap();
-    // The server takes each table for as empty as it is now.
+    // From now on, the server plans for empty tables.
     ask(&url, "ANALYZE");
     let scans =
         |kind| format!("SELECT {kind}_scan FROM pg_stat_user_tables WHERE relname = 'idempotency'");
@@ -153,7 +153,7 @@ async fn a_plan_that_was_made_for_an_empty_table_uses_its_index() {
             .await
             .unwrap();
     }
-    // Who has worked for the service says so when it goes, at the latest.
+    // A server process reports its statistics when it ends, at the latest.
     drop(app);
     let begun = Instant::now();
     while ask(&url, &scans("idx")).parse::<usize>().unwrap() < CREATES {

@@ -1,13 +1,14 @@
-//! Stands between a store and its server, and notes what the store says. The store does not know of it.
+//! Sits between a store and its server, and records what the store sends. The store does not know of it.
 //!
-//! 1. What a client says before it waits for an answer is taken together: that is one round trip. (It writes all of
-//!    that at once, and runs on the thread of the relay, so that nothing is on its way when there is no more to read.)
-//! 2. It is handed on. The server says that it is ready once for each Query and each Sync; its answers are held back
-//!    until it has said so for all of them, and then handed on, too.
-//! 3. On request, it has the server refuse to begin transactions.
-//! 4. On request, it keeps all answers to itself: to the server, the client is frozen.
-//! 5. On request, it greets new clients with numbers of its own, as a pooler does.
-//! 6. On request, it has the server forget, once, what is kept for a connection.
+//! 1. Everything a client sends before it waits for an answer is taken together: that is one round trip. (It writes
+//!    all of it at once, and runs on the thread of the relay, so that nothing is in transit when there is no more to
+//!    read.)
+//! 2. It is passed on. The server reports that it is ready once for each Query and each Sync; its answers are held
+//!    back until it has done so for all of them, and then passed on, too.
+//! 3. On request, it makes the server refuse to begin transactions.
+//! 4. On request, it keeps back all answers: to the server, the client is frozen.
+//! 5. On request, it greets new clients with its own numbers, as a pooler does.
+//! 6. On request, it makes the server forget, once, what it keeps for a connection.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,10 +23,10 @@ use tokio::net::{TcpListener, TcpStream};
 /// A message of PostgreSQL's protocol: its tag, and what follows its length.
 pub type Message = (u8, Vec<u8>);
 
-/// More than a client says at once.
+/// More than a client sends at once.
 const ROOM: usize = 1 << 16;
 
-/// A new database, reached past any pooler.
+/// A new database, reached without any pooler.
 pub fn past_any_pooler() -> String {
     let url = shared().database();
     let name = url.split('?').next().and_then(|url| url.rsplit('/').next());
@@ -40,7 +41,7 @@ pub async fn migrated() -> String {
     url
 }
 
-/// Notes what is said through it, as one list of messages a round trip.
+/// Records everything that is sent through it, as one list of messages per round trip.
 #[derive(Clone, Default)]
 pub struct Relay {
     noted: Arc<Mutex<Vec<Vec<Message>>>>,
@@ -52,12 +53,12 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Begins to listen, before the server of a URL. The URL that leads through it comes back as well.
+    /// Starts to listen in front of the server of a URL. Also returns the URL that leads through it.
     pub async fn before(url: &str) -> (Relay, String) {
         Relay::default().listen(url).await
     }
 
-    /// The same; each round trip takes so much longer.
+    /// The same; each round trip takes this much longer.
     pub async fn slow(url: &str, latency: Duration) -> (Relay, String) {
         let relay = Relay {
             latency,
@@ -96,17 +97,17 @@ impl Relay {
         self.greets_anew.store(true, Ordering::Relaxed);
     }
 
-    /// Step 6, for who speaks next.
+    /// Step 6, for the next client that sends something.
     pub fn forget(&self) {
         self.forgets.store(true, Ordering::Relaxed);
     }
 
-    /// What was noted since the last call.
+    /// Returns what was recorded since the last call.
     pub fn take(&self) -> Vec<Vec<Message>> {
         std::mem::take(&mut self.noted.lock().unwrap())
     }
 
-    /// Carries a connection until one side closes it. Its first message alone has no tag.
+    /// Carries a connection until one side closes it. Only its first message has no tag.
     async fn carry(&self, mut client: TcpStream, server: u16) -> std::io::Result<()> {
         let mut server = TcpStream::connect(("127.0.0.1", server)).await?;
         let (mut said, mut answered) = (BytesMut::new(), BytesMut::new());
@@ -143,7 +144,7 @@ impl Relay {
                 }
                 let begins = bytes.starts_with(b"Q") && bytes[5..].starts_with(b"BEGIN");
                 if begins && self.begins_nothing.load(Ordering::Relaxed) {
-                    bytes[5..10].copy_from_slice(b"ERROR"); // Which is no statement.
+                    bytes[5..10].copy_from_slice(b"ERROR"); // Not a statement.
                 }
                 asked += messages
                     .iter()
@@ -157,7 +158,7 @@ impl Relay {
     }
 }
 
-/// Another number in the greeting (`BackendKeyData`), if it is among the answers.
+/// Replaces the number in the greeting (`BackendKeyData`), if it is among the answers.
 fn greet_anew(answers: &mut [u8]) {
     let mut rest = answers;
     while let [tag, length @ ..] = rest {
@@ -179,7 +180,7 @@ async fn discard_all(server: &mut TcpStream, answered: &mut BytesMut) -> std::io
     }
 }
 
-/// What has come, as far as it is whole messages: the bytes, and the messages in them.
+/// Reads what has come, as far as it is whole messages. Returns the bytes, and the messages in them.
 pub async fn receive(
     from: &mut (impl AsyncRead + Unpin),
     buffer: &mut BytesMut,
@@ -190,7 +191,7 @@ pub async fn receive(
     }
     let (mut bytes, mut messages) = (Vec::new(), Vec::new());
     while buffer.len() >= 5 {
-        // The length counts itself, and not the tag.
+        // The length includes itself, but not the tag.
         let length = 1 + (&buffer[1..5]).get_u32() as usize;
         if buffer.len() < length {
             break;

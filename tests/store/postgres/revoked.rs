@@ -1,5 +1,4 @@
-//! A revocation does not slip in between the question whether a key is valid and the commit of what is changed on its
-//! word.
+//! A revocation does not slip in between the check that a key is valid and the commit of a change that relies on it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +18,7 @@ use test_support::postgres::ask;
 use super::relay::{Relay, migrated};
 use super::support::{START, live_key, plain, with_sku};
 
-/// How long the answers of the database are on their way to the replica that changes something.
+/// How long the database's answers take to reach the replica that makes a change.
 const FAR: Duration = Duration::from_millis(200);
 
 async fn app(url: &str) -> App {
@@ -38,7 +37,7 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
 
     let store = open(&url.parse().unwrap()).await.unwrap();
     let (_relay, through) = Relay::slow(&url, FAR).await;
-    // Which asks with the first that it says.
+    // Unprepared, it checks the key with its first statement.
     let unprepared = format!("{through}&prepared_statements=false");
     let (far, caller) = (app(&unprepared).await, key.clone());
     let create = tokio::spawn(async move { far.create_product(&caller, plain("A"), None).await });
@@ -54,7 +53,7 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
     assert_eq!((then, products()), ("1".into(), "1".into()));
 }
 
-/// Waits until somebody has begun a change, and is waited for.
+/// Waits until a change has started, and the server waits for its client.
 async fn something_is_being_changed(url: &str) {
     let changing = "SELECT count(*) FROM pg_stat_activity \
          WHERE datname = current_database() AND state = 'idle in transaction'";
@@ -84,7 +83,7 @@ async fn a_key_is_revoked_although_a_replica_is_frozen_at_a_change_on_its_word()
     assert_eq!(ask(&url, "SELECT count(*) FROM product"), "0");
 }
 
-/// A replica that is frozen while its statement waits keeps the lock for as long as that, and then until it is cut off.
+/// A replica that freezes while its statement waits keeps the lock for that long, and then until it is cut off.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_is_revoked_while_a_change_with_it_outlasts_the_lock_timeout() {
     let url = migrated().await;
@@ -107,7 +106,7 @@ async fn a_key_is_revoked_while_a_change_with_it_outlasts_the_lock_timeout() {
     change.join().unwrap();
 }
 
-/// What becomes of a create that is the first change of a process whose statements are prepared.
+/// The outcome of a create that is the first change of a process whose statements are prepared.
 async fn first_create(url: &str, key: &ApiKey, product: NewProduct, repeatable: bool) -> Error {
     let (_relay, through) = Relay::before(url).await;
     let app = app(&format!("{through}&prepared_statements=true")).await;

@@ -12,7 +12,7 @@ use test_support::postgres::{Cluster, Locked, ask};
 
 use super::lost::nothing_runs;
 
-/// Gives the server a certificate and a key, which it lets nobody else read.
+/// Gives the server a certificate and a key that only it can read.
 fn speak_tls(cluster: &Cluster, certified: &CertifiedKey<rcgen::KeyPair>) {
     let owner = std::fs::metadata(cluster.folder()).unwrap();
     for (name, pem) in [
@@ -34,13 +34,13 @@ fn speak_tls(cluster: &Cluster, certified: &CertifiedKey<rcgen::KeyPair>) {
     }
     cluster.ask("postgres", "ALTER SYSTEM SET ssl = on");
     cluster.ask("postgres", "SELECT pg_reload_conf()");
-    // What is read again shows to a session that begins after that.
+    // Reloaded settings apply to sessions that start after that.
     while cluster.ask("postgres", "SHOW ssl") != "on" {
         std::thread::yield_now();
     }
 }
 
-/// The same database by another name of the host.
+/// The same database with another host name.
 fn by_name(url: &str, host: &str, query: &str) -> String {
     format!("{}?{query}", url.replace("127.0.0.1", host))
 }

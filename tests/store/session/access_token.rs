@@ -46,7 +46,7 @@ async fn an_unknown_or_altered_token_is_refused() {
     }
 }
 
-/// The session that a token belongs to is known by its id, which rate limits and logs can name.
+/// A token's session is identified by its id, which rate limits and logs can use.
 #[tokio::test]
 async fn tokens_of_one_session_name_the_same_session() {
     let mobile = Mobile::new().await;

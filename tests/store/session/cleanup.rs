@@ -22,7 +22,7 @@ async fn an_unused_code_is_deleted_when_it_has_expired() {
     assert_eq!(rows(&mobile), [0, 0, 0, 0]);
 }
 
-/// What is needed to know a thief stays as long as the session: its code, and its spent tokens.
+/// The data that reveals a thief stays as long as the session: its code, and its spent tokens.
 #[tokio::test]
 async fn only_expired_access_tokens_of_a_living_session_are_deleted() {
     let mobile = Mobile::new().await;
@@ -78,7 +78,7 @@ async fn the_background_tasks_delete_and_record_while_they_run() {
             let page = Part { after: None, limit: 10 };
             let sessions = mobile.list_sessions(None, page).await.unwrap();
             let is_recorded = sessions[0].last_used_at > sessions[0].created_at;
-            // The unused code is gone; that of the session stays.
+            // The unused code is gone; the one of the session stays.
             if is_recorded && rows(&mobile)[3] == 1 {
                 return;
             }

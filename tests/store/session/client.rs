@@ -1,4 +1,4 @@
-//! What becomes of who is signed in by an app that is changed or deleted (`app/client_deletion.rs`).
+//! What happens to users of an app that is changed or deleted (`app/client_deletion.rs`).
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ impl Mobile {
         self.create_oauth_client("app", "An app", &uris).await.map(drop)
     }
 
-    /// What the audit says of apps and sessions, newest first.
+    /// The audit of apps and sessions, newest first.
     pub async fn told(&self) -> Vec<(Action, Option<String>)> {
         let events = self.list_audit_events(None, Part::default()).await.unwrap();
         let told = |action| {
@@ -30,13 +30,13 @@ impl Mobile {
         events.map(|it| (it.action, it.detail)).collect()
     }
 
-    /// An app is deleted, and that is interrupted at once.
+    /// Deletes the app, as if interrupted right after the first step.
     fn mark_deleted(&self) {
         let mark = "UPDATE oauth_client SET deleted_at = 1795211340123 WHERE id = 'app'";
         self.service.database().change(mark);
     }
 
-    /// So many more sessions like the first that there is, each with a refresh token.
+    /// Adds this many sessions like the existing one, each with a refresh token.
     pub fn many_sessions(&self, number: usize) {
         self.service.database().change(&format!(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {number}) \
@@ -75,7 +75,7 @@ async fn a_deleted_app_signs_nobody_in_and_nobody_stays_signed_in_by_it() {
     let told = [(Action::EndSession, of_app.clone()), (Action::DeleteOauthClient, of_app)];
     assert_eq!(mobile.told().await, told);
 
-    // Its id is free, and what was good before is not good again.
+    // Its id is free, and what was valid before does not become valid again.
     mobile.make_app().await.unwrap();
     for tokens in &tokens {
         assert!(!mobile.is_alive(tokens).await);
@@ -113,7 +113,7 @@ async fn an_app_whose_deletion_was_interrupted_is_unknown_and_the_same_command_g
 
     let (_, ended) = mobile.delete_oauth_client(&mobile.app_id()).await.unwrap();
     assert_eq!(ended, 1);
-    // It was told of when it was begun.
+    // It was recorded when it started.
     let events = mobile.list_audit_events(None, Part::default()).await.unwrap();
     assert!(events.iter().all(|it| it.action != Action::DeleteOauthClient));
     mobile.make_app().await.unwrap();
@@ -198,7 +198,7 @@ async fn an_app_that_loses_a_redirect_uri_keeps_its_sessions_and_loses_its_unuse
     let uris = [REDIRECT_URI.to_owned(), "com.example.app:/more".to_owned()];
     let more = ["https://example.com/cb".to_owned(), uris[0].clone(), uris[1].clone()];
 
-    // What only has more to it keeps its codes.
+    // An update that only adds URIs keeps the codes.
     let (old, new) = mobile.update_oauth_client(&id, None, Some(&more)).await.unwrap();
     assert_eq!((old.redirect_uris.len(), new.redirect_uris.len()), (2, 3));
     mobile.exchange_token(Exchange::of(&kept).into()).await.unwrap();
@@ -212,7 +212,7 @@ async fn an_app_that_loses_a_redirect_uri_keeps_its_sessions_and_loses_its_unuse
     assert!(mobile.is_alive(&tokens).await);
     mobile.refresh(&tokens.refresh_token).await.unwrap();
 
-    // What stays as it is, is told of by nobody.
+    // An update that changes nothing is not recorded.
     let changed = mobile.update_oauth_client(&id, Some("New name"), Some(&uris)).await;
     let (old, new) = changed.unwrap();
     assert_eq!(old, new);

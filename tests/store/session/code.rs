@@ -67,8 +67,7 @@ async fn a_second_use_counts_with_any_verifier_client_or_age() {
     }
 }
 
-/// S3: also after refreshes, and when the session's first
-/// tokens have long been replaced.
+/// S3: even after refreshes, and when the session's first tokens have long been replaced.
 #[tokio::test]
 async fn a_second_use_ends_a_session_that_was_refreshed() {
     let mobile = Mobile::new().await;
@@ -87,8 +86,8 @@ async fn a_second_use_ends_a_session_that_was_refreshed() {
     assert!(!mobile.is_alive(&second).await);
 }
 
-/// Exactly one of two simultaneous uses of a code is the first, and the other ends
-/// what it began.
+/// Exactly one of two simultaneous uses of a code is the first, and the other ends the session that it
+/// started.
 #[tokio::test]
 async fn at_most_one_of_two_simultaneous_uses_is_granted_and_its_session_ends() {
     let mobile = Mobile::new().await;
@@ -114,7 +113,7 @@ async fn a_code_works_for_60_seconds() {
     }
 }
 
-/// S2, S11 and S12, of a code.
+/// S2, S11 and S12, for a code.
 #[tokio::test]
 async fn a_refused_exchange_spends_nothing() {
     let mobile = Mobile::new().await;
@@ -158,8 +157,7 @@ async fn a_refused_exchange_spends_nothing() {
     assert!(mobile.exchange_token(right.into()).await.is_ok());
 }
 
-/// S2: the challenge itself is no verifier, as it would be by the
-/// method `plain`.
+/// S2: the challenge itself is not a verifier, as it would be with the method `plain`.
 #[tokio::test]
 async fn the_challenge_is_no_verifier() {
     let mobile = Mobile::new().await;
@@ -173,7 +171,7 @@ async fn the_challenge_is_no_verifier() {
     assert_invalid_grant(mobile.exchange_token(plain.into()).await);
 }
 
-/// S12: an unknown code or token, of whatever form.
+/// S12: an unknown code or token, of any form.
 #[tokio::test]
 async fn an_unknown_code_or_token_is_invalid_grant() {
     let mobile = Mobile::new().await;
@@ -191,7 +189,7 @@ async fn an_unknown_code_or_token_is_invalid_grant() {
     }
 }
 
-/// A code is no refresh token, a refresh token no code, and neither gives access.
+/// A code is not a refresh token, a refresh token is not a code, and neither gives access.
 #[tokio::test]
 async fn secrets_of_one_kind_are_unknown_as_another() {
     let mobile = Mobile::new().await;
@@ -210,7 +208,7 @@ async fn secrets_of_one_kind_are_unknown_as_another() {
     assert!(mobile.refresh(&tokens.refresh_token).await.is_ok());
 }
 
-/// A code is issued only for what exists: a user, a client, and one of its redirect URIs in every character.
+/// A code is issued only for what exists: a user, a client, and one of its redirect URIs, matched exactly.
 #[tokio::test]
 async fn a_code_is_issued_for_a_known_user_client_and_redirect_uri_only() {
     let mobile = Mobile::new().await;
@@ -239,7 +237,7 @@ async fn a_code_is_issued_for_a_known_user_client_and_redirect_uri_only() {
     );
 }
 
-/// A3 and A4: an app that listens on whatever port is free.
+/// A3 and A4: an app that listens on any free port.
 #[tokio::test]
 async fn a_code_is_for_the_port_that_it_was_sent_to() {
     let mobile = Mobile::new().await;

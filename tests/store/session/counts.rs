@@ -1,4 +1,4 @@
-//! What the metrics tell of tokens.
+//! The metrics of tokens.
 
 use super::*;
 

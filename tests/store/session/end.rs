@@ -9,7 +9,7 @@ use super::super::engine::RANDOM_EARLY_ID;
 use super::super::signed_in::join;
 use super::*;
 
-/// S19, of a session, in every process.
+/// S19, for a session, in every process.
 #[tokio::test]
 async fn a_revoked_session_is_over_at_once() {
     let mobile = Mobile::new().await;
@@ -31,7 +31,7 @@ async fn a_revoked_session_is_over_at_once() {
     assert!(mobile.is_alive(&bystander).await);
 }
 
-/// Revoking is for ever: within the grace, too, and when it is done twice.
+/// Revocation is permanent: within the grace, too, and when repeated.
 #[tokio::test]
 async fn a_revoked_session_has_no_grace() {
     let mobile = Mobile::new().await;
@@ -76,7 +76,7 @@ async fn an_unknown_session_cannot_be_revoked() {
     ));
 }
 
-/// S19, of a user: tokens, codes and memberships are worth nothing.
+/// S19, for a user: tokens, codes and memberships become worthless.
 #[tokio::test]
 async fn a_removed_user_is_signed_out_everywhere() {
     let mobile = Mobile::new().await;
@@ -92,7 +92,7 @@ async fn a_removed_user_is_signed_out_everywhere() {
     assert!(matches!(issued, Err(Error::Missing { noun: "user", .. })));
 }
 
-/// A user who may be signed in to many apps, beside another.
+/// A user who may be signed in to many apps, and another user.
 struct Robbed {
     mobile: Mobile,
     person: Person,
@@ -107,7 +107,7 @@ impl Robbed {
         Robbed { mobile, person }
     }
 
-    /// Begins some thousand sessions, as a thief may; those that a test begins by itself are younger.
+    /// Adds some thousand sessions, as a thief may; sessions that a test starts itself are younger.
     fn pile_up(&self) {
         let columns = "client_id, created_at, last_used_at, expires_at";
         for _ in 0..12 {
@@ -144,7 +144,7 @@ impl Robbed {
         listed.unwrap().1.len()
     }
 
-    /// How many rows the user has, in whatever state.
+    /// How many sessions the user has, in any state.
     fn rows(&self) -> i64 {
         self.mobile
             .service
@@ -153,7 +153,8 @@ impl Robbed {
     }
 }
 
-/// V5 and P15: a thief who has signed in again and again keeps nobody from ending all of it, which is one short change.
+/// V5 and P15: a thief who signs in again and again cannot prevent the user from ending all of it, which is one short
+/// change.
 #[tokio::test]
 async fn any_number_of_sessions_of_a_user_ends_at_once() {
     let robbed = Robbed::new().await;
@@ -185,7 +186,7 @@ async fn any_number_of_sessions_of_a_user_ends_at_once() {
     assert!(robbed.mobile.is_alive(&bystander).await);
 }
 
-/// What begins behind the end of a pile is as good as ever, and ends as ever.
+/// A session that starts after the end of a pile works and ends as usual.
 #[tokio::test]
 async fn a_session_that_begins_behind_the_end_of_a_pile_is_alive() {
     let robbed = Robbed::new().await;
@@ -205,7 +206,7 @@ async fn a_session_that_begins_behind_the_end_of_a_pile_is_alive() {
     assert_eq!(robbed.listed().await, 0);
 }
 
-/// The rows of a pile that has ended go as those of other sessions do, and take none that is alive with them.
+/// The rows of an ended pile are deleted like those of other sessions, without any that is alive.
 #[tokio::test]
 async fn the_background_task_deletes_a_pile_that_has_ended() {
     let robbed = Robbed::new().await;

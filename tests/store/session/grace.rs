@@ -1,4 +1,4 @@
-//! A spent refresh token: lost answers, and theft.
+//! Spent refresh tokens: lost answers, and theft.
 
 use invoicing::domain::time::Clock as _;
 
@@ -20,7 +20,7 @@ async fn a_lost_answer_is_given_again_for_30_seconds() {
     assert!(mobile.refresh(&second.refresh_token).await.is_ok());
 }
 
-/// S9: `expires_in`, in whole seconds that are really left.
+/// S9: `expires_in`, in whole seconds that really remain.
 #[tokio::test]
 async fn what_is_left_is_rounded_down() {
     let mobile = Mobile::new().await;
@@ -87,8 +87,7 @@ async fn using_the_access_token_does_not_end_the_grace() {
     assert_eq!(pair(&again), pair(&second));
 }
 
-/// S10: also of one that was spent long ago, and after
-/// the background task was there.
+/// S10: even for one that was spent long ago, and after the background task has run.
 #[tokio::test]
 async fn a_token_spent_weeks_ago_still_ends_the_session() {
     let mobile = Mobile::new().await;
@@ -125,7 +124,7 @@ async fn a_spent_token_with_a_wrong_client_or_install_ends_the_session() {
     }
 }
 
-/// S14, of a client: one that does not exist is as wrong as any.
+/// S14, for a client: one that does not exist is as wrong as any.
 #[tokio::test]
 async fn a_spent_token_with_an_unknown_client_ends_the_session() {
     let mobile = Mobile::new().await;
@@ -151,7 +150,7 @@ async fn other_sessions_of_the_user_go_on() {
     assert!(mobile.refresh(&bystander.refresh_token).await.is_ok());
 }
 
-/// Refreshes that run at once with one token get one pair: none of them is taken for a thief's.
+/// Simultaneous refreshes with one token get one pair: none of them is mistaken for a thief's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn simultaneous_refreshes_get_the_same_pair() {
     let mobile = Mobile::new().await;
@@ -177,7 +176,7 @@ async fn simultaneous_refreshes_get_the_same_pair() {
     assert!(mobile.refresh(&answers[0].refresh_token).await.is_ok());
 }
 
-/// Its session would last as long as the clock was ahead.
+/// Its session would last for as long as the clock was ahead.
 #[tokio::test]
 async fn a_token_of_a_clock_that_was_years_ahead_is_good_for_nothing() {
     let mobile = Mobile::new().await;
@@ -203,8 +202,8 @@ async fn a_clock_that_steps_back_costs_nothing() {
     assert_eq!((pair(&again), again.expires_in), (pair(&second), 3600));
 }
 
-/// S8 and S9: of many sessions, the spent token and the unspent one at once. Whichever of the two comes first, the other is
-/// answered as if it came second.
+/// S8 and S9: in many sessions, the spent token and the unspent one at once. Whichever of the two comes first, the
+/// other is answered as if it came second.
 #[tokio::test]
 async fn both_tokens_of_many_sessions_at_once_are_answered_one_after_the_other() {
     const SESSIONS: usize = 30;
@@ -228,7 +227,7 @@ async fn both_tokens_of_many_sessions_at_once_are_answered_one_after_the_other()
                 assert!(mobile.is_alive(&third).await);
                 mobile.refresh(&third.refresh_token).await.unwrap();
             }
-            // The unspent one came first, and ended the grace: two parties had the spent one.
+            // The unspent one came first, and ended the grace: two parties held the spent one.
             reused => {
                 assert_reused(reused);
                 let third = third.unwrap();

@@ -1,4 +1,4 @@
-//! `invoicing session list`: what is known of each session.
+//! `invoicing session list`: the details of each session.
 
 use invoicing::domain::id::UserId;
 use invoicing::domain::time::Clock;
@@ -34,8 +34,8 @@ async fn a_session_says_whose_it_is_and_how_long_it_lives() {
     );
 }
 
-/// A refresh moves the end, and the app may have been updated since; an app that says nothing keeps what it
-/// said before.
+/// A refresh moves the end, and the app may have been updated since; an app that sends no details keeps
+/// those that it sent before.
 #[tokio::test]
 async fn a_refresh_moves_the_end_and_keeps_what_the_app_says_of_itself() {
     let mobile = Mobile::new().await;

@@ -1,8 +1,8 @@
 //! Random histories of one session, against a model that knows only what
 //! docs/decisions.md, "Codes and sessions", says.
 //!
-//! The model has no digests, no store and no transaction: a list of pairs, and what was presented when.
-//! Whatever the service answers must be what the model says; a difference is shrunk to a short history.
+//! The model has no digests, no store and no transactions: a list of pairs, and what was presented when.
+//! Every answer of the service must be that of the model; a difference is shrunk to a short history.
 
 use proptest::prelude::*;
 
@@ -10,20 +10,20 @@ use super::*;
 
 const DAY: u64 = 24 * 3600;
 
-/// One thing that happens. Pairs are counted from the newest, so that histories often touch the last few.
+/// One event. Pairs are counted from the newest, so that histories often touch the last few.
 #[derive(Clone, Debug)]
 enum Event {
-    /// Time passes, and perhaps the background task comes by.
+    /// Time passes, and perhaps the background task runs.
     Pass { seconds: u64, cleanup: bool },
-    /// Somebody refreshes.
+    /// A refresh.
     Refresh {
         back: usize,
         client: &'static str,
         install: Option<&'static str>,
     },
-    /// Somebody uses an access token.
+    /// A use of an access token.
     Access { back: usize },
-    /// Somebody presents the code that began the session.
+    /// A use of the code that started the session.
     Code,
 }
 
@@ -38,7 +38,7 @@ fn event() -> impl Strategy<Value = Event> {
     ];
     let client = prop_oneof![8 => Just("app"), 1 => Just("other"), 1 => Just("nobody")];
     let install = prop_oneof![5 => Just(Some("phone")), 1 => Just(Some("tablet")), 1 => Just(None)];
-    // Mostly the newest pair: a history in which every step is a theft is over after two.
+    // Mostly the newest pair: a history in which every step is a theft ends after two.
     let back = || prop_oneof![8 => Just(0_usize), 4 => Just(1), 1 => 0..6_usize];
     prop_oneof![
         2 => (seconds, any::<bool>()).prop_map(|(seconds, cleanup)| Event::Pass { seconds, cleanup }),
@@ -65,7 +65,8 @@ enum Verdict {
     Reused,
 }
 
-/// The session, as docs/decisions.md, "Codes and sessions", tells it. Times are seconds since it began.
+/// The session, as docs/decisions.md, "Codes and sessions", describes it. Times are in seconds since its
+/// start.
 struct Model {
     now: u64,
     alive: bool,

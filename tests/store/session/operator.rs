@@ -1,4 +1,4 @@
-//! Sessions that the operator ends together (`app/session_end.rs`).
+//! Ending all sessions at once, as the operator (`app/session_end.rs`).
 
 use invoicing::domain::audit::Action;
 use invoicing::domain::id::UserId;
@@ -33,7 +33,7 @@ async fn all_sessions_of_a_user_end_of_browsers_too_and_are_told_of_once() {
     assert_eq!(revoke(mobile.user.id).await, EndedSessions { apps: 0, browsers: 0 });
     let told = mobile.told().await;
     assert_eq!(told, [(Action::EndSession, None), (Action::EndBrowserSession, None)]);
-    // Whoever can sign in may do so again.
+    // A user who can sign in may do so again.
     sign_in(&mobile.service, EMAIL, PASSWORD, browser("192.0.2.2")).await.unwrap();
     let again = mobile.sign_in().await;
     assert!(mobile.is_alive(&again).await);

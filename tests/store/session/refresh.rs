@@ -1,4 +1,4 @@
-//! Refresh tokens, as long as nobody presents a spent one.
+//! Refresh tokens, as long as no spent one is presented.
 
 use super::*;
 
@@ -33,7 +33,7 @@ async fn a_session_idle_for_30_days_is_over() {
     }
 }
 
-/// S7: 90 days altogether, whatever the refreshes; the last access token ends with the session.
+/// S7: 90 days in total, whatever the refreshes; the last access token ends with the session.
 #[tokio::test]
 async fn a_session_ends_after_90_days() {
     let mobile = Mobile::new().await;
@@ -52,7 +52,7 @@ async fn a_session_ends_after_90_days() {
     assert_invalid_grant(mobile.refresh(&tokens.refresh_token).await);
 }
 
-/// S12 and S11, of a token.
+/// S12 and S11, for a token.
 #[tokio::test]
 async fn a_refused_refresh_spends_nothing() {
     let mobile = Mobile::new().await;
@@ -75,7 +75,8 @@ async fn a_refused_refresh_spends_nothing() {
     assert!(mobile.refresh(token).await.is_ok());
 }
 
-/// S12, "if the session began with one": a session that began without an install id is bound to none.
+/// S12, "if the session began with one": a session that began without an install id is not bound to
+/// one.
 #[tokio::test]
 async fn a_session_without_an_install_id_refreshes_with_any() {
     let mobile = Mobile::new().await;
@@ -104,7 +105,8 @@ async fn an_access_token_survives_refreshes() {
     assert!(mobile.is_alive(&third).await);
 }
 
-/// Every store process rules alike: a session goes on through another process on the same database.
+/// All store processes follow the same rules: a session continues through another process on the same
+/// database.
 #[tokio::test]
 async fn a_session_goes_on_through_another_process() {
     let mobile = Mobile::new().await;

@@ -10,7 +10,7 @@ impl Mobile {
         revoked.await.map(drop)
     }
 
-    /// What the audit tells of sessions that were ended.
+    /// The audit events of ended sessions.
     async fn ended(&self) -> Vec<AuditEvent> {
         let events = self.list_audit_events(None, Part::default()).await.unwrap();
         let ended = events.into_iter().filter(|it| it.action == Action::EndSession);
@@ -18,7 +18,7 @@ impl Mobile {
     }
 }
 
-/// An app that says nothing of the device, and from where it comes.
+/// An app that sends no details of the device, and its address.
 fn asking() -> Device {
     Device {
         client_address: Some([192, 0, 2, 1].into()),
@@ -43,7 +43,7 @@ async fn either_token_ends_its_session_and_no_other() {
     assert!(mobile.is_alive(&bystander).await);
 }
 
-/// A13, within the grace, whose pair is gone with the session.
+/// A13, within the grace, whose pair disappears with the session.
 #[tokio::test]
 async fn a_spent_token_ends_the_session_of_its_client() {
     let mobile = Mobile::new().await;
@@ -72,7 +72,7 @@ async fn a_token_of_another_client_stays_good_unless_it_is_spent() {
     assert!(!mobile.is_alive(&second).await);
 }
 
-/// A14: unknown, expired, and of a session that is over.
+/// A14: unknown, expired, and of an ended session.
 #[tokio::test]
 async fn a_token_that_is_worth_nothing_is_no_error() {
     let mobile = Mobile::new().await;
@@ -86,7 +86,8 @@ async fn a_token_that_is_worth_nothing_is_no_error() {
     mobile.revoke(&renewed.refresh_token, "other").await.unwrap();
 }
 
-/// T1: once for each session, whatever comes of it afterwards, and by a code or a token that came twice as well.
+/// T1: once for each session, whatever is presented afterwards, and also for a code or a token that was used
+/// twice.
 #[tokio::test]
 async fn a_session_that_a_token_ends_is_told_in_the_audit() {
     let mobile = Mobile::new().await;

@@ -3,8 +3,8 @@
 use super::super::engine::PAIR_KEYS;
 use super::*;
 
-/// S15, also while a grace runs: what a thief of the
-/// database's files finds, the log of changes included.
+/// S15, also during a grace: what a thief of the database's files finds, including the log of
+/// changes.
 #[tokio::test]
 async fn no_token_code_or_verifier_is_in_the_database_files() {
     let mobile = Mobile::new().await;
@@ -15,7 +15,7 @@ async fn no_token_code_or_verifier_is_in_the_database_files() {
     let again = mobile.refresh(&first.refresh_token).await.unwrap();
     assert_eq!(pair(&second), pair(&again));
 
-    // What is kept is found, so what is not found is not kept.
+    // The search finds what is stored, so what it does not find is not stored.
     assert!(mobile.service.database().keeps(b"ada@example.com"));
     assert!(mobile.service.database().keeps(code.digest().as_bytes()));
     assert!(
@@ -38,7 +38,7 @@ async fn no_token_code_or_verifier_is_in_the_database_files() {
     assert!(!mobile.service.database().keeps(VERIFIER.as_bytes()));
 }
 
-/// S16: a pair has nothing in common with the one before, in any eight bytes.
+/// S16: a pair has no eight bytes in common with the one before.
 #[tokio::test]
 async fn a_pair_shares_nothing_with_the_token_that_it_succeeds() {
     let mobile = Mobile::new().await;
@@ -80,7 +80,7 @@ async fn the_sealed_pair_is_erased_when_the_grace_ends() {
     assert!(mobile.refresh(&third.refresh_token).await.is_ok());
 }
 
-/// S18: not only unlinked. Once the log is checkpointed, no byte of it is left on disk.
+/// S18: more than unlinked. Once the log is checkpointed, no byte of it is left on disk.
 #[tokio::test]
 async fn an_erased_pair_leaves_nothing_in_the_files() {
     let mobile = Mobile::new().await;
@@ -95,13 +95,13 @@ async fn an_erased_pair_leaves_nothing_in_the_files() {
     for part in sealed.chunks_exact(8) {
         assert!(!mobile.service.database().keeps(part));
     }
-    // A key is for ten seconds.
+    // A key is used for ten seconds.
     mobile.pass(10);
     mobile.erase_successors().await.unwrap();
     assert_eq!(mobile.service.database().rows(PAIR_KEYS), 0);
 }
 
-/// S18, when the 30 seconds are over: and when the session does.
+/// S18: when the 30 seconds are over, and also when the session ends.
 #[tokio::test]
 async fn the_sealed_pair_is_erased_when_the_session_ends() {
     let mobile = Mobile::new().await;
@@ -117,7 +117,7 @@ async fn the_sealed_pair_is_erased_when_the_session_ends() {
     );
 }
 
-/// What a log could show of a request or an answer, printed whole: no secret.
+/// The debug output of requests and answers, which a log could contain: no secret.
 #[tokio::test]
 async fn nothing_secret_is_printed() {
     let mobile = Mobile::new().await;

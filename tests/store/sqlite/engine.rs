@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use invoicing::store::{Address, Store, open};
 use tempfile::TempDir;
 
-/// An id, and bytes of a digest's length, that nobody has.
+/// A random id, and bytes of a digest's length.
 pub const RANDOM_ID: &str = "randomblob(16)";
-/// One before those that are made now.
+/// An id that sorts before those that are made now.
 pub const RANDOM_EARLY_ID: &str = "CAST(zeroblob(2) || randomblob(14) AS BLOB)";
 pub const RANDOM_DIGEST: &str = "randomblob(32)";
 /// The id of a row's team, as text.
 pub const TEAM_ID: &str = "hex(team_id)";
 
-/// Has a schema said to be older than it is.
+/// Marks a schema as older than it is.
 pub const AGE_SCHEMA: &str = "PRAGMA user_version = 1";
 
 /// The keys that sealed pairs are wrapped under.
 pub const PAIR_KEYS: &str = "grace_key";
 
-/// A database of a test's own.
+/// A test's own database.
 pub struct Database {
     folder: TempDir,
 }
@@ -38,7 +38,7 @@ impl Database {
         open(&self.address()).await.unwrap()
     }
 
-    /// Where it is.
+    /// Its address.
     pub fn address(&self) -> Address {
         Address::sqlite(self.path())
     }
@@ -48,20 +48,20 @@ impl Database {
         self.value(&format!("SELECT count(*) FROM {table}"))
     }
 
-    /// Changes rows as nothing in the service does.
+    /// Changes rows in a way in which nothing in the service does.
     pub fn change(&self, statement: &str) {
         let database = rusqlite::Connection::open(self.path()).unwrap();
         database.execute_batch(statement).unwrap();
     }
 
-    /// The bytes that a query answers.
+    /// The bytes that a query returns.
     pub fn bytes(&self, query: &str) -> Vec<u8> {
         self.value(query)
     }
 
     /// Whether the bytes are anywhere in the database's files, once the log is checkpointed.
     pub fn keeps(&self, bytes: &[u8]) -> bool {
-        // The store itself may be at it.
+        // The store itself may be checkpointing.
         let begun = Instant::now();
         while self.value::<i64>("PRAGMA wal_checkpoint(TRUNCATE)") != 0 {
             assert!(begun.elapsed() < Duration::from_secs(60), "it stays busy");
@@ -74,7 +74,7 @@ impl Database {
         })
     }
 
-    /// Keeps the database for whoever looks why a test failed; says where.
+    /// Keeps the database for those who investigate why a test failed. Returns where it is.
     pub fn keep(self) -> String {
         self.folder.keep().display().to_string()
     }

@@ -1,4 +1,4 @@
-//! A haproxy of a test's own before replicas, as `tests/replicas/haproxy.cfg` configures it.
+//! A test's own haproxy in front of replicas, configured as in `tests/replicas/haproxy.cfg`.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use crate::port;
 use crate::replica::Replica;
 
-/// Longer than a start takes on a busy machine.
+/// Longer than startup takes on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A balancer that runs.
+/// A running balancer.
 #[derive(Debug)]
 pub struct Balancer {
     process: Child,
@@ -21,7 +21,7 @@ pub struct Balancer {
 }
 
 impl Balancer {
-    /// Starts one before these replicas. Its log is `haproxy.log` in `folder`.
+    /// Starts one in front of these replicas. Its log is `haproxy.log` in `folder`.
     ///
     /// # Panics
     ///
@@ -30,7 +30,7 @@ impl Balancer {
         Self::speaking(replicas, folder, "", "")
     }
 
-    /// The same, but clients and replicas are spoken to in HTTP/2.
+    /// The same, but clients and replicas speak HTTP/2.
     ///
     /// # Panics
     ///
@@ -82,7 +82,7 @@ impl Balancer {
         Self { process, address }
     }
 
-    /// What requests begin with.
+    /// The base URL of requests.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

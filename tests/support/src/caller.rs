@@ -1,9 +1,9 @@
 //! The only way in which tests send requests: every answer goes through the response validator.
 //!
-//! A [`Request`] can be anything that HTTP can say, also what no generated client would send: other
-//! methods, repeated parameters, headers of raw bytes, bodies that never end. What comes back is an
-//! [`Answer`]; an answer that the published document does not list fails the test that got it, with
-//! the request, the answer and what is wrong with it.
+//! A [`Request`] can be anything that HTTP can express, including what no generated client would send: other
+//! methods, repeated parameters, headers of raw bytes, bodies that never end. The result is an [`Answer`]; an
+//! answer that the published document does not list fails the test, which prints the request, the answer and
+//! what is wrong with it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ pub struct Request {
 enum Body {
     None,
     Complete(Vec<u8>),
-    /// These bytes, without telling how many.
+    /// These bytes, without a declared length.
     Streamed(Vec<u8>),
     /// These bytes, and then nothing more, while the request stays open.
     Stalled(Vec<u8>),
@@ -53,7 +53,7 @@ impl Request {
         }
     }
 
-    /// With `Authorization: Bearer` and this credential, in place of another one.
+    /// With `Authorization: Bearer` and this credential, replacing any other.
     pub fn bearer(self, credential: &str) -> Self {
         self.without_header("authorization")
             .header("authorization", format!("Bearer {credential}"))
@@ -94,7 +94,7 @@ impl Request {
         self.text(value.to_string())
     }
 
-    /// With this text as a JSON body, for numbers that no [`Value`] can hold and for what is no JSON.
+    /// With this text as a JSON body, for numbers that no [`Value`] can hold and for invalid JSON.
     pub fn text(mut self, text: impl Into<Vec<u8>>) -> Self {
         let json = HeaderValue::from_static("application/json");
         self.headers.insert(CONTENT_TYPE, json);
@@ -131,12 +131,12 @@ impl Request {
     }
 }
 
-/// What a server answered to a request, after the response validator has let it pass.
+/// A server's answer to a request, after the response validator has accepted it.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The operation that answered; `None` when the method is not published for the path.
     pub operation: Option<String>,
-    /// What came back.
+    /// The answer as received.
     pub received: Received,
 }
 
@@ -161,7 +161,7 @@ impl Answer {
         self.received.header(name)
     }
 
-    /// What the body wraps in `data`.
+    /// The `data` member of the body.
     pub fn data(&self) -> Value {
         self.json()["data"].take()
     }
@@ -171,7 +171,7 @@ impl Answer {
         error_code(&self.json()).unwrap_or_default().1
     }
 
-    /// What the details of an error name.
+    /// The violations in the details of an error.
     pub fn violations(&self) -> BTreeSet<Violation> {
         let json = self.json();
         let details = json["error"]["details"].as_array();
@@ -204,7 +204,7 @@ impl Answer {
 pub struct Caller {
     http: reqwest::Client,
     base_url: String,
-    /// Whether a proxy speaks for the server.
+    /// Whether the server is behind a proxy.
     proxied: bool,
 }
 
@@ -227,12 +227,12 @@ impl Caller {
         Self::with(base_url, reqwest::ClientBuilder::http2_prior_knowledge)
     }
 
-    /// A caller of a proxy that speaks TLS and shows this certificate, in PEM; nothing else is trusted. What the
-    /// proxy says of itself (`Server`) is left out of the answers.
+    /// A caller of a proxy that speaks TLS and presents this certificate, in PEM; nothing else is trusted. The
+    /// proxy's own `Server` header is left out of the answers.
     ///
     /// # Panics
     ///
-    /// When that is no certificate.
+    /// When that is not a certificate.
     pub fn through_proxy(base_url: impl Into<String>, certificate: &str) -> Self {
         let certificate = reqwest::Certificate::from_pem(certificate.as_bytes());
         let certificate = certificate.expect("a certificate in PEM");
@@ -272,7 +272,7 @@ impl Caller {
         answer.unwrap_or_else(|error| panic!("no answer: {error}\n{}", describe(&request)))
     }
 
-    /// The same, of a server that may not be there.
+    /// The same, for a server that may be down.
     ///
     /// # Errors
     ///
@@ -301,8 +301,8 @@ impl Caller {
         })
     }
 
-    /// Sends a request whose answer no document describes, such as one to a path that has none, or
-    /// one that may find no server.
+    /// Sends a request whose answer no document describes, such as one to an unpublished path, or one to a
+    /// server that may be down.
     ///
     /// # Errors
     ///
@@ -351,7 +351,7 @@ fn published_at(path: &str) -> Option<Arc<Document>> {
         .find(|document| !document.operations_at(path).is_empty())
 }
 
-/// A request for people, without its credential: the server may be a deployment.
+/// Describes a request for people, without its credential: the server may be a deployment.
 fn describe(request: &Request) -> String {
     let mut text = format!("request: {} {}", request.method, request.target);
     for (name, value) in &request.headers {
@@ -375,7 +375,7 @@ fn describe_answer(received: &Received) -> String {
     text + "\n  " + &beginning(&received.body)
 }
 
-/// As much of a body as a person reads.
+/// As much of a body as a person would read.
 fn beginning(body: &[u8]) -> String {
     String::from_utf8_lossy(body).chars().take(2000).collect()
 }

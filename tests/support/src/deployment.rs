@@ -1,8 +1,8 @@
-//! Running the contract tests against a server that somebody else runs.
+//! Runs the contract tests against a server that is already deployed.
 //!
-//! Without any of these variables, every test starts a server of its own. With [`BASE_URL`], the
-//! tests call that server instead, and a test that needs what the variables do not give is skipped:
-//! it says so, with its name and the reason, on standard error.
+//! Without any of these variables, every test starts a server of its own. With [`BASE_URL`], the tests call that server
+//! instead, and a test that needs something the variables do not provide is skipped: it prints its name and the reason
+//! to standard error.
 //!
 //! | Variable | What the tests do with it |
 //! |---|---|
@@ -18,9 +18,9 @@
 //! | `INVOICING_OTHER_TEAM_ID` | the id of a team that this person is no member of |
 //! | `INVOICING_PROXY_HEADERS` | names of headers, separated by commas, that proxies before the server add to its answers |
 //!
-//! The tests leave products behind, with names that begin with `contract test`. Use a team for them.
+//! The tests leave products behind, with names that begin with `contract test`. Use a separate team for them.
 //!
-//! How much is tried, here and with servers of the tests' own:
+//! How much is tried, here and with the tests' own servers:
 //!
 //! | Variable | | Unless set |
 //! |---|---|---|
@@ -40,7 +40,7 @@ pub const BASE_URL: &str = "INVOICING_BASE_URL";
 /// The database of that server, if it can be reached from here.
 pub const DATABASE: &str = "INVOICING_DATABASE";
 
-/// The address of a new database for a server that a test starts, whose folder this is.
+/// The address of a new database for a server that a test starts, in this folder.
 pub(crate) fn own_database(folder: &Path) -> String {
     let engine = std::env::var("INVOICING_TEST_DATABASE");
     match engine.as_deref().unwrap_or("sqlite") {
@@ -55,12 +55,12 @@ pub(crate) fn own_database(folder: &Path) -> String {
 pub struct Skip(pub String);
 
 impl Skip {
-    /// Tells the person who runs the tests. The harness would keep what `eprintln!` prints to itself.
+    /// Prints the reason for the person who runs the tests. The harness would capture the output of `eprintln!`.
     ///
     /// # Panics
     ///
-    /// When no deployment is given: with servers of their own, tests have all that they need, and one
-    /// that skipped itself would never fail again.
+    /// When no deployment is given: with servers of their own, tests have everything they need, and one that skipped
+    /// itself would never fail again.
     pub fn print(&self) {
         assert!(
             is_given(),
@@ -71,7 +71,7 @@ impl Skip {
     }
 }
 
-/// Says on standard error that the test of this thread, or a part of it, is skipped, and why.
+/// Prints to standard error that this thread's test, or a part of it, is skipped, and why.
 pub fn say(reason: &str) {
     use std::io::Write as _;
     let thread = std::thread::current();
@@ -79,13 +79,13 @@ pub fn say(reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {name}: {reason}");
 }
 
-/// The value, or none when this deployment does not give it: for a test of many parts that can do
-/// without some of them.
+/// The value, or `None` if this deployment does not provide it: for a test of many parts that can do without some of
+/// them.
 pub fn available<T>(value: Result<T, Skip>) -> Option<T> {
     value.map_err(|skip| skip.print()).ok()
 }
 
-/// The value, or the end of the test that asked for it when this deployment does not give it.
+/// The value; ends the test that asked for it if this deployment does not provide it.
 #[macro_export]
 macro_rules! given {
     ($value:expr) => {

@@ -1,7 +1,7 @@
-//! A published document, indexed the way in which tests ask about it.
+//! A published document, indexed for the questions that tests ask.
 //!
-//! It is read as plain JSON and never through the generator: what checks the generator's work must
-//! not stand on the generator's reading.
+//! It is read as plain JSON and never through the generator: a check of the generator's work must not
+//! rely on the generator's reading.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::schema::Schemas;
 
 pub use crate::operation::{Parameter, escape};
 
-/// The folder of the repository, from which tests name files.
+/// The folder of the repository, to which the paths in tests are relative.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -45,7 +45,7 @@ pub fn mobile() -> Arc<Document> {
 ///
 /// # Panics
 ///
-/// When the text is no YAML.
+/// When the text is not YAML.
 pub fn parse(text: &str) -> Value {
     serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("this is no YAML: {error}"))
 }
@@ -63,7 +63,7 @@ pub struct Document {
     pub schemas: Schemas,
 }
 
-/// One operation, with all references resolved that stand above schemas.
+/// One operation, with all references above schemas resolved.
 #[derive(Debug)]
 pub struct Operation {
     /// `operationId`.
@@ -74,12 +74,12 @@ pub struct Operation {
     pub path: String,
     /// The JSON Pointer of the operation.
     pub pointer: String,
-    /// What it takes beside its body.
+    /// The parameters: what it takes besides its body.
     pub parameters: Vec<Parameter>,
     /// The JSON Pointer of its request body's schema, when it has a body.
     pub body: Option<String>,
-    /// Its answers by status. Classes of statuses (`4XX`) are not among them: the published documents
-    /// list each status, and those that have classes are not asked about answers.
+    /// Its answers by status. Status classes (`4XX`) are left out: the published documents list each
+    /// status, and documents with classes are not asked about answers.
     pub answers: BTreeMap<u16, DocumentedResponse>,
     /// Whether a credential is needed.
     pub secured: bool,
@@ -111,7 +111,7 @@ impl Document {
     /// # Panics
     ///
     /// When the file cannot be read or is not the OpenAPI that these tests understand: a test that
-    /// passes over what it does not understand proves nothing.
+    /// skips what it does not understand proves nothing.
     pub fn read(file: &Path) -> Self {
         let text = std::fs::read_to_string(file)
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -119,7 +119,7 @@ impl Document {
         Self::from_json(&name, parse(&text))
     }
 
-    /// Indexes a document that is already at hand, for tests that break a copy of one.
+    /// Indexes a document that is already read, for tests that break a copy of one.
     pub fn from_json(name: &str, json: Value) -> Self {
         let operations = operation::operations(&json);
         assert!(json["paths"].is_object(), "{name} has no paths");
@@ -136,7 +136,7 @@ impl Document {
         }
     }
 
-    /// The operation of this id.
+    /// The operation with this id.
     pub fn operation(&self, id: &str) -> &Operation {
         self.operations
             .iter()
@@ -151,7 +151,7 @@ impl Document {
             .find(|operation| operation.method == method)
     }
 
-    /// The operations of the published path that this one is an instance of; none when the document
+    /// The operations of the published path that this one is an instance of; empty if the document
     /// has no such path.
     pub fn operations_at(&self, path: &str) -> Vec<&Operation> {
         self.operations
@@ -160,8 +160,9 @@ impl Document {
             .collect()
     }
 
-    /// The errors that the examples of an answer show, as type and code (the type is empty at the
-    /// token endpoint): the document's list of codes, because the schema of a code is an open string.
+    /// The errors in the examples of an answer, as type and code (the type is empty at the token
+    /// endpoint). They serve as the document's list of codes, because the schema of a code is an open
+    /// string.
     pub fn errors(&self, answer: &DocumentedResponse) -> BTreeSet<(String, String)> {
         let media = format!("{}/content/application~1json", answer.pointer);
         let content = self.json.pointer(&media).unwrap_or(&Value::Null);
@@ -173,18 +174,18 @@ impl Document {
             .collect()
     }
 
-    /// What stands at a JSON Pointer, after following references.
+    /// The value at a JSON Pointer, after following references.
     pub fn at(&self, pointer: &str) -> &Value {
         self.resolve(pointer).1
     }
 
-    /// What stands at a JSON Pointer, after following references, and where that is.
+    /// The value at a JSON Pointer, after following references, and its own pointer.
     pub fn resolve(&self, pointer: &str) -> (String, &Value) {
         resolve(&self.json, pointer)
     }
 }
 
-/// Type and code of an error body; the token endpoint's errors have no type.
+/// The type and code of an error body; the token endpoint's errors have no type.
 pub fn error_code(body: &Value) -> Option<(String, String)> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     match &body["error"] {
@@ -210,7 +211,7 @@ fn matches(template: &str, path: &str) -> bool {
     }
 }
 
-/// Follows references from a pointer to the place where something stands itself.
+/// Follows references from a pointer to the value itself.
 fn resolve<'a>(json: &'a Value, pointer: &str) -> (String, &'a Value) {
     let (place, value) = operation::resolve(json, pointer);
     assert!(

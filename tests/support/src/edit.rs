@@ -1,4 +1,4 @@
-//! Broken copies of documents: how the tests show that a check reports what it is there for.
+//! Broken copies of documents, which show that a check reports what it should.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ impl Edit {
         Self(document.clone())
     }
 
-    /// Puts a value at a JSON Pointer, replacing what is there. An index one past the end of an
+    /// Puts a value at a JSON Pointer, replacing any old one. An index one past the end of an
     /// array, or `-`, appends.
     ///
     /// # Panics
@@ -33,7 +33,7 @@ impl Edit {
         self
     }
 
-    /// Takes away what is at a JSON Pointer.
+    /// Removes the value at a JSON Pointer.
     ///
     /// # Panics
     ///
@@ -52,7 +52,7 @@ impl Edit {
         self
     }
 
-    /// Takes one value out of an array of plain values.
+    /// Removes one value from an array of plain values.
     ///
     /// # Panics
     ///

@@ -1,12 +1,11 @@
-//! What the tests of the service share.
+//! The code that the service's tests share.
 //!
-//! The published documents decide everything: [`document`] reads them, [`schema`] turns their
-//! schemas into validators that know nothing of the server's own checking, [`response_validator`]
+//! The published documents are the reference: [`document`] reads them, [`schema`] turns their
+//! schemas into validators that are independent of the server's own checks, [`response_validator`]
 //! compares one answer with what its operation lists, and [`caller`] is the only way in which the
 //! tests send requests, so that no answer goes unchecked.
 //!
-//! It is a crate of its own, not a module that each test binary includes, because then it is
-//! compiled once.
+//! It is a crate, not a module that each test binary includes, so that it is compiled only once.
 
 pub mod balancer;
 pub mod caller;

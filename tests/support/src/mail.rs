@@ -1,4 +1,4 @@
-//! A mail server of a test's own (RFC 5321): it keeps what it is given, and is as unfriendly as a test wants.
+//! A test's own mail server (RFC 5321): it keeps what it is given, and is as unfriendly as a test wants.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -10,31 +10,31 @@ use tokio::sync::Mutex as Turn;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
-/// Longer than a letter takes on a busy machine.
+/// Longer than delivering a letter takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How the server treats whoever connects.
+/// How the server treats its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// It takes everything.
+    /// Accepts everything.
     Takes,
-    /// It refuses recipients for now, and repeats their address.
+    /// Refuses recipients for now, and repeats their address.
     RefusesForNow,
-    /// It refuses recipients for good, and repeats their address.
+    /// Refuses recipients for good, and repeats their address.
     RefusesForGood,
-    /// It says nothing.
+    /// Never answers.
     Hangs,
-    /// It hangs up in the middle of a letter.
+    /// Hangs up in the middle of a letter.
     Drops,
-    /// It takes a letter, and does not say goodbye.
+    /// Accepts a letter, and does not say goodbye.
     Stays,
-    /// It greets by a line that does not end.
+    /// Greets with a line that never ends.
     Babbles,
-    /// It says what it can without end.
+    /// Lists its capabilities without end.
     Boasts,
 }
 
-/// A letter as it came.
+/// A letter as received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mail {
     /// The sender of the envelope.
@@ -59,7 +59,7 @@ struct Shared {
 }
 
 impl MailServer {
-    /// Starts one on a free port of loopback.
+    /// Starts one on a free loopback port.
     ///
     /// # Panics
     ///
@@ -74,7 +74,7 @@ impl MailServer {
             arrived: sender,
         });
         let for_server = Arc::clone(&shared);
-        // On threads of its own: tests wait for commands on those of the runtime.
+        // On separate threads: tests block those of the runtime while they wait for commands.
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let shared = Arc::clone(&for_server);
@@ -88,12 +88,12 @@ impl MailServer {
         }
     }
 
-    /// The value of `smtp_url` for it.
+    /// The `smtp_url` setting for it.
     pub fn url(&self) -> String {
         format!("smtp://127.0.0.1:{}", self.port)
     }
 
-    /// Treats whoever connects from now on in this way.
+    /// Treats clients in this way from now on.
     pub fn behave(&self, manner: Manner) {
         *self
             .shared
@@ -102,7 +102,7 @@ impl MailServer {
             .unwrap_or_else(PoisonError::into_inner) = manner;
     }
 
-    /// How many have connected.
+    /// How many connections there were.
     pub fn attempts(&self) -> usize {
         *self
             .shared
@@ -122,7 +122,7 @@ impl MailServer {
         mail.expect("a letter comes").expect("the server runs")
     }
 
-    /// A letter that has come and was not asked for.
+    /// A letter that has arrived and was not taken yet.
     pub async fn waiting(&self) -> Option<Mail> {
         self.arrived.lock().await.try_recv().ok()
     }
@@ -132,7 +132,7 @@ impl Shared {
     fn serve(&self, client: TcpStream) {
         let manner = *self.manner.lock().unwrap_or_else(PoisonError::into_inner);
         *self.attempts.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        // Whoever hangs up is not waited for.
+        // A client that hangs up ends its conversation.
         _ = self.converse(client, manner);
     }
 
@@ -140,7 +140,7 @@ impl Shared {
         let mut lines = BufReader::new(client.try_clone()?).lines();
         let say = |text: &str| (&client).write_all(format!("{text}\r\n").as_bytes());
         if manner == Manner::Hangs {
-            // Until the other side has had enough.
+            // Until the client has had enough.
             return lines.next().transpose().map(drop);
         }
         let without_end = |text: &[u8]| -> std::io::Result<()> {
@@ -195,7 +195,7 @@ impl Shared {
                     }
                     let to = std::mem::take(&mut to);
                     let from = std::mem::take(&mut from);
-                    // A test that has ended reads no more.
+                    // A test that has ended no longer reads.
                     _ = self.arrived.send(Mail { from, to, message });
                     say("250 taken")?;
                 }
@@ -209,7 +209,7 @@ impl Shared {
 }
 
 impl Mail {
-    /// A header, its lines put together.
+    /// A header, with its lines joined.
     pub fn header(&self, name: &str) -> Option<String> {
         let (headers, _) = self.message.split_once("\n\n")?;
         let headers = headers.replace("\n ", " ").replace("\n\t", " ");
@@ -223,7 +223,7 @@ impl Mail {
     ///
     /// # Panics
     ///
-    /// When it is encoded in a way that is not understood here.
+    /// When its encoding is not supported here.
     pub fn text(&self) -> String {
         let (_, body) = self.message.split_once("\n\n").expect("there is a body");
         match self.header("content-transfer-encoding").as_deref() {
@@ -233,7 +233,7 @@ impl Mail {
         }
     }
 
-    /// The path of the link in it, if there is one to this origin.
+    /// The path of its link to this origin, if it has one.
     pub fn link(&self, origin: &str) -> Option<String> {
         let text = self.text();
         let mut lines = text.lines();

@@ -1,4 +1,4 @@
-//! Comparing numbers by their text, as decimals, without the service's own arithmetic.
+//! Compares numbers by their text, as decimals, without the service's own arithmetic.
 
 /// A decimal: whether it is negative, its digits without zeros at either end, and the power of ten of
 /// the last digit. Zero has no digits.
@@ -9,7 +9,7 @@ pub struct Canonical {
     exponent: i64,
 }
 
-/// The canonical form of a JSON number; `None` for what is none.
+/// The canonical form of a JSON number; `None` if it is not one.
 pub fn canonical(literal: &str) -> Option<Canonical> {
     let (negative, rest) = match literal.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -39,7 +39,7 @@ pub fn canonical(literal: &str) -> Option<Canonical> {
     })
 }
 
-/// Whether two texts are JSON of the same value, numbers being equal as decimals.
+/// Whether two texts are JSON with the same value, comparing numbers as decimals.
 pub fn same(one: &str, other: &str) -> bool {
     match (canonical(one), canonical(other)) {
         (Some(one), Some(other)) => one == other,

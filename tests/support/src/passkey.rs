@@ -1,5 +1,5 @@
-//! A passkey, as an authenticator and a browser have it together: it answers the options of a page as JSON
-//! (WebAuthn Level 3), or lies where a test has it lie.
+//! A passkey, as an authenticator and a browser implement it together: it answers the options of a page as
+//! JSON (WebAuthn Level 3), or lies where a test makes it lie.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand::SystemRandom;
@@ -13,27 +13,27 @@ const USER_VERIFIED: u8 = 1 << 2;
 const ATTESTED: u8 = 1 << 6;
 const EXTENDED: u8 = 1 << 7;
 
-/// A passkey; what it says of itself may be changed.
+/// A passkey; tests may change what it claims.
 pub struct Passkey {
     key: EcdsaKeyPair,
-    /// What it is called.
+    /// Its credential id.
     pub id: Vec<u8>,
-    /// Whose it is.
+    /// The user it belongs to.
     pub user_handle: String,
-    /// The host that it is of.
+    /// The host that it is for.
     pub rp_id: String,
-    /// The origin that the browser shows.
+    /// The origin that the browser reports.
     pub origin: String,
-    /// How often it has signed; zero for ever if it does not count.
+    /// The signature counter; always zero if it does not count.
     pub count: u32,
-    /// Whether it makes sure who holds it.
+    /// Whether it verifies its user.
     pub is_verified: bool,
-    /// Whether it adds, unasked, what it knows of a secret besides its key (CTAP 2.2, `hmac-secret`).
+    /// Whether it adds, unasked, data on a secret besides its key (CTAP 2.2, `hmac-secret`).
     pub tells_secret: bool,
 }
 
 impl Passkey {
-    /// A passkey that is made as the options of a page ask, and the browser's answer.
+    /// Makes a passkey as the options of a page ask, and the browser's answer.
     pub fn make(options: &str, origin: &str) -> (Passkey, String) {
         let options = parse(options);
         let random = uuid::Uuid::new_v4();
@@ -51,12 +51,12 @@ impl Passkey {
         (passkey, answer)
     }
 
-    /// The same, once more: what the browser answers to options that ask for a new passkey.
+    /// The browser's answer for the same passkey to options that ask for a new one.
     pub fn register(&self, options: &str) -> String {
         self.registered(&parse(options), &self.cose_key())
     }
 
-    /// The same for a key of RSA, with a modulus of so many bytes, by which nothing is ever signed.
+    /// The same for an RSA key with a modulus of this many bytes, which never signs anything.
     pub fn register_rsa(&self, options: &str, modulus: u16) -> String {
         // RFC 8230, 4: RS256, n and e.
         let key = [

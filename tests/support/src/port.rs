@@ -1,13 +1,13 @@
-//! Ports for servers that have to be told one, and that start again on the same.
+//! Ports for servers that must be given one, and that restart on the same.
 
 use std::net::{Ipv4Addr, TcpListener};
 
-/// Below those that the system gives to outgoing connections, so that none of them takes the port while
-/// its server is away for a moment.
+/// Below the range that the system uses for outgoing connections, so that none of them takes the port
+/// while its server is down for a moment.
 const LOWEST: u16 = 10_000;
 const COUNT: u16 = 20_000;
 
-/// A port of loopback that nobody listens on now. Somebody else may take it before its server does.
+/// A loopback port that is currently free. Another process may take it before its server does.
 ///
 /// # Panics
 ///

@@ -7,7 +7,7 @@
 //! 3. Nothing here survives a crash of the machine (`fsync=off`), so that the tests are not kept waiting.
 //! 4. A standby is made like a cluster, from a copy of its primary, in a folder of its own.
 //!
-//! What can happen to a cluster is in `postgres/faults.rs`, and how one is backed up in `postgres/archive.rs`.
+//! The faults of a cluster are in `postgres/faults.rs`, and its backups in `postgres/archive.rs`.
 //!
 //! The binaries are those on the `PATH`, or else Debian's in `/usr/lib/postgresql`.
 
@@ -29,11 +29,11 @@ use crate::port;
 pub use archive::{pg_dump, pg_restore};
 pub use faults::Frozen;
 
-/// The server that all tests of this process share, each with databases of its own in it.
+/// The server that all tests of this process share, each with its own databases.
 ///
-/// The variable `INVOICING_TEST_POSTGRES` says how they reach it: `direct` unless it is set; `unprepared`, without
-/// prepared statements; `pgbouncer`, through one in transaction mode; `partitioned`, directly, where the suite of the
-/// store has its tables partitioned.
+/// The variable `INVOICING_TEST_POSTGRES` sets how they reach it: `direct` is the default; `unprepared`, without
+/// prepared statements; `pgbouncer`, through pgbouncer in transaction mode; `partitioned`, directly, with the tables
+/// of the store's suite partitioned.
 ///
 /// # Panics
 ///
@@ -58,7 +58,7 @@ pub fn shared() -> &'static Cluster {
     })
 }
 
-/// How often a port is tried that somebody else may take first.
+/// How many ports to try, as another process may take each one first.
 const TRIES: usize = 5;
 
 /// Steps 1, 2 and 4. `$1` is the folder, `$2` the port, `$3` more options of the server, `$4` the address of the
@@ -91,11 +91,11 @@ pub struct Cluster {
     keeper: Child,
     folder: TempDir,
     port: u16,
-    /// Whom the server runs as, when not as this process.
+    /// The user that the server runs as, if it differs from that of this process.
     user: Option<(u32, u32)>,
-    /// The port in the URLs of its databases: the server's own, or that of a pooler before it.
+    /// The port in the URLs of its databases: the server's own, or that of a pooler in front of it.
     address: u16,
-    /// Behind these URLs.
+    /// The query part of these URLs.
     parameters: &'static str,
 }
 
@@ -104,7 +104,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// When there are no binaries, or the server does not start; what it said is in the message.
+    /// When the binaries are missing, or the server does not start; its output is in the message.
     pub fn start() -> Cluster {
         Cluster::start_with("")
     }
@@ -122,7 +122,7 @@ impl Cluster {
         Cluster::make_of(options, primary, None)
     }
 
-    /// The same, of a copy of another cluster if there is one.
+    /// The same, as a copy of another cluster if one is given.
     fn make_of(options: &str, primary: &str, base: Option<&Path>) -> Cluster {
         let folder = tempfile::Builder::new()
             .prefix("invoicing-postgres-")
@@ -150,7 +150,7 @@ impl Cluster {
         panic!("PostgreSQL does not start:\n{}", said.concat());
     }
 
-    /// Makes an empty database. Its URL comes back.
+    /// Creates an empty database. Returns its URL.
     ///
     /// # Panics
     ///
@@ -176,7 +176,7 @@ impl Cluster {
         self.folder.path()
     }
 
-    /// What psql prints of a query on the database of that name: a line a row, `|` between columns.
+    /// The output of psql for a query on the database with this name: one line per row, `|` between columns.
     ///
     /// # Panics
     ///
@@ -196,7 +196,7 @@ impl Drop for Cluster {
     }
 }
 
-/// What psql prints of a query on the database at `url`: a line a row, `|` between columns.
+/// The output of psql for a query on the database at `url`: one line per row, `|` between columns.
 ///
 /// # Panics
 ///
@@ -215,7 +215,7 @@ pub fn ask(url: &str, query: &str) -> String {
         .to_owned()
 }
 
-/// What a transaction has locked: whoever wants it waits until this is dropped.
+/// The locks of a transaction: others that need them wait until this is dropped.
 #[derive(Debug)]
 pub struct Locked {
     session: Child,
@@ -236,7 +236,7 @@ impl Locked {
         Locked::by(url, &format!("LOCK TABLE {tables}"))
     }
 
-    /// What this statement locks, which answers nothing.
+    /// Takes the locks of this statement, which must return no rows.
     ///
     /// # Panics
     ///
@@ -265,11 +265,11 @@ impl Locked {
 }
 
 impl Locked {
-    /// Lets what the statement has done count; without this, it never was.
+    /// Commits what the statement has done; without this, it is rolled back.
     ///
     /// # Panics
     ///
-    /// When psql has gone.
+    /// When psql has ended.
     pub fn commit(mut self) {
         let commands = self.commands.as_mut().expect("it is there until the end");
         writeln!(commands, "COMMIT;").expect("psql listens");
@@ -288,7 +288,7 @@ fn plain(url: &str) -> &str {
     url.split('?').next().unwrap_or(url)
 }
 
-/// Writes all of the database at `url` into a file, for somebody who looks why a test failed.
+/// Dumps the database at `url` into a file, for those who investigate why a test failed.
 pub fn dump(url: &str, file: &Path) {
     let _ = Command::new("pg_dump")
         .arg("--file")
@@ -298,7 +298,7 @@ pub fn dump(url: &str, file: &Path) {
         .status();
 }
 
-/// Steps 1 and 2. No keeper when the server did not start.
+/// Steps 1 and 2. Returns `None` if the server did not start.
 fn keep(
     folder: &Path,
     port: u16,
@@ -316,7 +316,7 @@ fn keep(
         .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // Ctrl-C is for the tests; the keeper ends after them.
+        // Ctrl-C is for the tests; the keeper outlives them.
         .process_group(0);
     if let Some((user, group)) = user {
         command.uid(user).gid(group);
@@ -324,7 +324,7 @@ fn keep(
     let mut keeper = command.spawn().expect("sh can be run");
     let mut said = String::new();
     let answers = keeper.stdout.take().expect("it is piped");
-    // The keeper says one line, or ends without any when it failed.
+    // The keeper prints one line, or ends without any if it failed.
     let started = BufReader::new(answers).read_line(&mut said).is_ok() && !said.is_empty();
     if started {
         return Some(keeper);
@@ -333,7 +333,7 @@ fn keep(
     None
 }
 
-/// User and group for the server when this process is root, who then gives the folder away.
+/// User and group for the server when this process is root, which then gives them the folder.
 fn unprivileged(folder: &Path) -> Option<(u32, u32)> {
     let made = std::fs::metadata(folder).expect("the folder is there");
     if made.uid() != 0 {

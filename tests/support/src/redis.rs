@@ -1,4 +1,4 @@
-//! A Redis of a test's own: on a free port of loopback, with nothing on disk, ended with the test.
+//! A test's own Redis: on a free loopback port, with nothing on disk, ended with the test.
 
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpStream};
@@ -10,17 +10,17 @@ use tempfile::TempDir;
 
 use crate::port;
 
-/// Longer than a start takes on a busy machine.
+/// Longer than startup takes on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A Redis that runs, or that the test has stopped.
+/// A Redis that is running, or that the test has stopped.
 pub struct Redis {
     process: Child,
     scheme: &'static str,
     port: u16,
-    /// How it is told to listen, before the port.
+    /// The options that set how it listens, except the port.
     options: Vec<OsString>,
-    /// Where it runs: it writes nothing, and would write nothing elsewhere.
+    /// Its working folder: it writes nothing, and would write nothing elsewhere.
     folder: TempDir,
 }
 
@@ -34,7 +34,7 @@ impl Redis {
         Self::with("redis", vec!["--port".into()])
     }
 
-    /// Starts one that speaks TLS alone, with these files in PEM.
+    /// Starts one that speaks only TLS, with these files in PEM.
     ///
     /// # Panics
     ///
@@ -59,7 +59,8 @@ impl Redis {
             .prefix("invoicing-redis-")
             .tempdir()
             .expect("a temporary folder can be made");
-        // Redis cannot choose a port, and somebody else may take the one that was free a moment ago.
+        // Redis cannot choose a port itself, and another process may take one that was free a moment
+        // ago.
         for _ in 0..10 {
             let port = port::free();
             if let Some(process) = start(port, &options, &folder) {
@@ -75,12 +76,12 @@ impl Redis {
         panic!("ten ports that were free were taken when redis-server wanted them");
     }
 
-    /// What `--redis` takes.
+    /// The value of `--redis`.
     pub fn url(&self) -> String {
         format!("{}://127.0.0.1:{}", self.scheme, self.port)
     }
 
-    /// Ends it without a farewell (SIGKILL). What it had in memory is gone.
+    /// Ends it at once (SIGKILL). What it had in memory is gone.
     pub fn kill(&mut self) {
         self.process.kill().expect("it is ours");
         self.process.wait().expect("it ends");
@@ -92,7 +93,7 @@ impl Redis {
         self.process = started.expect("its port is still free");
     }
 
-    /// Lets it answer nothing any more, with its connections open (SIGSTOP).
+    /// Stops it from answering, with its connections open (SIGSTOP).
     pub fn freeze(&self) {
         self.signal("STOP");
     }
@@ -119,7 +120,7 @@ impl Drop for Redis {
     }
 }
 
-/// A server that listens on this port; none when it ends before that.
+/// A server that listens on this port; `None` if it ends before that.
 fn start(port: u16, options: &[OsString], folder: &TempDir) -> Option<Child> {
     let mut process = Command::new("redis-server")
         .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
@@ -143,7 +144,7 @@ fn start(port: u16, options: &[OsString], folder: &TempDir) -> Option<Child> {
         );
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Somebody else may listen there, whom it has found in its way.
+    // Another process may be listening there, so that ours could not.
     let ended = process.try_wait().expect("it is ours");
     ended.is_none().then_some(process)
 }

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use crate::port;
 use crate::service::quiet;
 
-/// Longer than a start, or an end with requests that run, takes on a busy machine.
+/// Longer than startup, or shutdown with running requests, takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A replica that runs, or that the test has stopped.
+/// A replica that is running, or that the test has stopped.
 #[derive(Debug)]
 pub struct Replica {
     process: Child,
@@ -63,12 +63,12 @@ impl Replica {
         replica
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.listen)
     }
 
-    /// What requests to it begin with.
+    /// The base URL of requests to it.
     pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }
@@ -78,7 +78,7 @@ impl Replica {
         self.operations
     }
 
-    /// What its operations listener answers, status and body; none when it does not answer.
+    /// The answer of its operations listener, status and body; `None` if it does not answer.
     pub fn operations(&self, path: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.operations)).ok()?;
         stream.set_read_timeout(Some(TIMEOUT)).ok()?;
@@ -132,8 +132,8 @@ impl Replica {
         });
     }
 
-    /// Waits until it has answered a request of a published operation since its start: the balancer has
-    /// it again.
+    /// Waits until it has answered a request of a published operation since its start, which shows that
+    /// the balancer uses it again.
     ///
     /// # Panics
     ///
@@ -142,7 +142,7 @@ impl Replica {
         self.wait_until_counted("invoicing_requests_total{");
     }
 
-    /// Waits until its metrics have a line that begins with this.
+    /// Waits until a line of its metrics begins with this.
     ///
     /// # Panics
     ///
@@ -154,7 +154,7 @@ impl Replica {
         });
     }
 
-    /// Everything that it has logged so far.
+    /// Its whole log so far.
     pub fn read_log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }

@@ -1,14 +1,14 @@
 //! Compares one answer with what the published document lists for its operation.
 //!
 //! 1. The status is listed for the operation.
-//! 2. Every header is listed for the status, and valid; every required one is there.
+//! 2. Every header is listed for the status, and valid; every required one is present.
 //! 3. The body has a listed media type and is valid under its schema; no body where none is listed.
-//! 4. `x-request-id` is there, and an error body names the same id.
-//! 5. An error is one that an example of this answer shows, by type and code, and it has details
+//! 4. `x-request-id` is present, and an error body has the same id.
+//! 5. The type and code of an error are shown by an example of this answer, and it has details
 //!    exactly when it is a `validation_error`.
-//! 6. A method that the path does not have: 405, `Allow` with exactly the published methods, and
-//!    a body in the error shape of the path. The document cannot list such an answer, because
-//!    there is no operation that it could belong to.
+//! 6. A method that the path does not have: 405, `Allow` with exactly the published methods, and a
+//!    body in the error shape of the path. The document cannot list such an answer, because it
+//!    belongs to no operation.
 
 use std::collections::BTreeSet;
 
@@ -26,11 +26,11 @@ const TRANSPORT: [&str; 6] = [
     "vary",
 ];
 
-/// Names of further headers, separated by commas, that stand before a deployment's own: what its
-/// proxies add (`via,alt-svc`).
+/// Names of further headers, separated by commas, which the proxies in front of a deployment add
+/// (`via,alt-svc`).
 pub const PROXY_HEADERS: &str = "INVOICING_PROXY_HEADERS";
 
-/// What came back for a request.
+/// The answer to a request as received.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
     /// The status code.
@@ -42,7 +42,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// The value of the header of this name, when it came once or more often.
+    /// The value of the header with this name, even if it came more than once.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -50,7 +50,7 @@ impl Received {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; null when it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -66,7 +66,7 @@ pub fn problems(document: &Document, method: &str, path: &str, received: &Receiv
     problems
 }
 
-/// Step 1, and the others when it is listed.
+/// Step 1, and the others if it is listed.
 fn answer(document: &Document, operation: &Operation, received: &Received) -> Vec<String> {
     let Some(listed) = operation.answers.get(&received.status) else {
         let statuses: Vec<_> = operation.answers.keys().map(u16::to_string).collect();
@@ -116,7 +116,7 @@ fn headers(document: &Document, listed: &DocumentedResponse, received: &Received
     problems
 }
 
-/// A header's text as the JSON value that its schema is about (OpenAPI's style `simple`).
+/// A header's text as the JSON value that its schema describes (OpenAPI's style `simple`).
 fn header_value(schema: &Value, text: &str) -> Value {
     match schema["type"].as_str() {
         Some("integer" | "number" | "boolean") => serde_json::from_str(text).unwrap_or_default(),
@@ -224,7 +224,7 @@ fn not_allowed(document: &Document, method: &str, path: &str, received: &Receive
     problems
 }
 
-/// The body of an answer that no operation lists, against the error schema of the path.
+/// Checks the body of an answer that no operation lists against the error schema of the path.
 fn path_error(document: &Document, path: &str, received: &Received) -> Vec<String> {
     let mut errors = document
         .operations_at(path)

@@ -1,10 +1,10 @@
-//! The schemas of a document as validators, and what a value violates.
+//! The schemas of a document as validators, which report what a value violates.
 //!
-//! The validators are the crate `jsonschema`'s, which knows nothing of the generator: an
-//! independent validator of every request that the server takes or refuses, and of every answer.
+//! The validators come from the crate `jsonschema`, which knows nothing of the generator: they
+//! check independently every request that the server accepts or refuses, and every answer.
 //!
-//! OpenAPI 3.0 schemas are JSON Schema of draft 4 but for few keywords; of those the documents use
-//! `nullable` (a second type) and `discriminator` (a hint, the `oneOf` decides).
+//! OpenAPI 3.0 schemas are JSON Schema of draft 4 except for a few keywords; of those the documents
+//! use `nullable` (a second type) and `discriminator` (a hint, the `oneOf` decides).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,8 +14,8 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, ValidationError, Validator};
 use serde_json::{Value, json};
 
-/// One thing that is wrong with a value: where, and which keyword says so. The way in which the
-/// service reports it: for `required` and `additionalProperties` the path is that of the member.
+/// One violation in a value: where, and of which keyword, in the form in which the service reports
+/// it: for `required` and `additionalProperties` the path is that of the member.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
     /// A JSON Pointer into the body, or the name of a parameter or header.
@@ -40,9 +40,9 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The validators of one document, made when first asked for.
+/// The validators of one document, made on first use.
 pub struct Schemas {
-    /// The document, its schemas turned into JSON Schema in place, so that references still hold.
+    /// The document, its schemas converted to JSON Schema in place, so that references still hold.
     converted: Value,
     made: Mutex<BTreeMap<String, Arc<Validator>>>,
 }
@@ -84,7 +84,7 @@ impl Schemas {
         if let Some(validator) = made.get(pointer) {
             return validator.clone();
         }
-        // Beside the reference stands the whole document, into which every reference points.
+        // The whole document stands beside the reference, so that every reference resolves.
         let mut root = self.converted.clone();
         root["allOf"] = json!([{ "$ref": format!("#{}", percent_encode(pointer)) }]);
         let validator = jsonschema::options()
@@ -105,7 +105,7 @@ impl Schemas {
     }
 }
 
-/// A pointer in a URI's fragment: braces of path templates are not allowed there as they are.
+/// Encodes a pointer for a URI's fragment, in which the braces of path templates are not allowed.
 fn percent_encode(pointer: &str) -> String {
     pointer.replace('{', "%7B").replace('}', "%7D")
 }
@@ -128,15 +128,15 @@ fn violations(error: &ValidationError) -> Vec<Violation> {
     }
 }
 
-/// Converts the schemas that stand in parameters, headers and bodies: everything under a member
-/// `schema` of the paths and the other components.
+/// Converts the schemas in parameters, headers and bodies: everything under a member `schema` of
+/// the paths and the other components.
 fn convert_inline(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
                 match name.as_str() {
                     "schema" => convert(member),
-                    // Already converted, or no schemas at all.
+                    // Already converted, or not schemas.
                     "schemas" | "example" | "examples" => {}
                     _ => convert_inline(member),
                 }

@@ -1,9 +1,9 @@
-//! A running service, with the teams, keys and devices that a test needs in it.
+//! A running service, with the teams, keys and devices that a test needs.
 //!
 //! Unless a deployment is given ([`crate::deployment`]), every test has a server of its own: the real
-//! binary as a process, on a free port, with a database in a folder of its own. What a test needs is
-//! made with the command line, as an operator would. When a test fails, its folder is kept, and its
-//! path printed: the database and the server's log are in it.
+//! binary as a process, on a free port, with a database in a separate folder. The test's data is
+//! created with the command line, as an operator would. When a test fails, its folder is kept and its
+//! path printed: it has the database and the server's log.
 
 mod people;
 
@@ -25,8 +25,8 @@ pub use people::{CODE_CHALLENGE, CODE_VERIFIER, Device, Lazy, Team};
 /// How long a server may take to start on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Settings of every server that a test starts, unless the test says otherwise: limits are on, so that
-/// their headers are checked, and so high that no test reaches them by accident.
+/// Settings of every server that a test starts, unless the test overrides them: limits are on, so that
+/// their headers are checked, and too high for a test to reach by accident.
 const SETTINGS: [(&str, &str); 7] = [
     ("INVOICING_LISTEN", "127.0.0.1:0"),
     ("INVOICING_LOG_FORMAT", "json"),
@@ -50,7 +50,7 @@ pub struct Service {
 #[derive(Clone, Debug)]
 struct Commands {
     binary: PathBuf,
-    /// None if it cannot be reached from here.
+    /// `None` if it cannot be reached from here.
     database: Option<String>,
 }
 
@@ -64,7 +64,7 @@ struct Own {
 }
 
 impl Service {
-    /// The deployment that is given, or a new server of the test's own.
+    /// The given deployment, or a new server for this test alone.
     pub fn find(binary: &str) -> Self {
         match std::env::var(deployment::BASE_URL) {
             Ok(base_url) => Self::at(&base_url, binary, std::env::var(deployment::DATABASE).ok()),
@@ -72,8 +72,8 @@ impl Service {
         }
     }
 
-    /// A service that somebody else runs, at this address. With its database, the test can make what it
-    /// needs there.
+    /// A service that is already running at this address. With its database, the test can create what
+    /// it needs there.
     pub fn at(base_url: &str, binary: &str, database: Option<String>) -> Self {
         Self {
             caller: Caller::new(base_url.trim_end_matches('/')),
@@ -85,7 +85,7 @@ impl Service {
         }
     }
 
-    /// A new server, with other settings than usual, on a database that the test may spoil.
+    /// A new server, with settings other than the usual ones, on a database that the test may spoil.
     ///
     /// # Errors
     ///
@@ -196,12 +196,12 @@ impl Service {
         self.crash_and_restart();
     }
 
-    /// The process id of an own server.
+    /// The process id of the test's own server.
     pub fn process_id(&self) -> Option<u32> {
         self.own.as_ref().map(|own| own.process.id())
     }
 
-    /// The address of the database of an own server.
+    /// The database address of the test's own server.
     ///
     /// # Errors
     ///
@@ -211,7 +211,7 @@ impl Service {
         own.ok_or_else(|| Skip("needs to change the database".to_owned()))
     }
 
-    /// What the server has written to its log so far; a line may be on its way still.
+    /// The server's log so far; a line may still be in transit.
     ///
     /// # Panics
     ///
@@ -222,7 +222,7 @@ impl Service {
         std::fs::read_to_string(folder.path().join("server.log")).unwrap_or_default()
     }
 
-    /// Runs a command on the database, and gives what it prints.
+    /// Runs a command on the database. Returns its output.
     ///
     /// # Errors
     ///
@@ -250,13 +250,13 @@ impl Commands {
         Ok(serde_json::from_slice(&output.stdout).expect("a command prints JSON"))
     }
 
-    /// Runs a command that makes something, and gives its id.
+    /// Runs a command that creates something. Returns its id.
     fn make(&self, arguments: &[&str]) -> Result<String, Skip> {
         Ok(text(&self.run(arguments)?["id"]))
     }
 }
 
-/// The binary without the settings of whoever runs the tests.
+/// The binary without the settings from the environment of the tests.
 pub(crate) fn quiet(binary: &Path) -> Command {
     let mut command = Command::new(binary);
     for (name, _) in std::env::vars_os() {
@@ -267,7 +267,7 @@ pub(crate) fn quiet(binary: &Path) -> Command {
     command
 }
 
-/// Starts a server and waits for it to listen. Its address comes back.
+/// Starts a server and waits until it listens. Returns its address.
 fn serve(
     binary: &Path,
     database: &str,

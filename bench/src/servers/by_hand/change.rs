@@ -50,8 +50,8 @@ pub async fn update_product(
     answer.into_response(StatusCode::OK)
 }
 
-/// Makes a change for whoever has the key, unless the same request has made it before. The record of
-/// the request is written in the transaction of the change.
+/// Makes a change for the caller with this key, unless the same request has already made it. The
+/// record of the request is written in the transaction of the change.
 pub fn once(
     connection: &Connection,
     key: Digest,

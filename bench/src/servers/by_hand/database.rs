@@ -15,7 +15,7 @@ const READERS: u32 = 16;
 /// How long a request waits for a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A pool that reads, and one of a single connection that writes.
+/// A pool for reading, and one with a single connection for writing.
 #[derive(Clone, Debug)]
 pub struct Database {
     readers: Pool<Manager>,
@@ -37,7 +37,7 @@ impl Database {
         })
     }
 
-    /// Runs queries where they may block.
+    /// Runs queries on a thread where they may block.
     pub async fn read<T: Send + 'static>(
         &self,
         queries: impl FnOnce(&Connection) -> Result<T, ApiError> + Send + 'static,
@@ -46,7 +46,7 @@ impl Database {
         blocking(move || queries(&*pool.get().map_err(internal)?)).await
     }
 
-    /// Runs a change where it may block, in a transaction of its own.
+    /// Runs a change on a thread where it may block, in its own transaction.
     pub async fn write<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Transaction<'_>) -> Result<T, ApiError> + Send + 'static,
@@ -113,7 +113,7 @@ impl ManageConnection for Manager {
     }
 }
 
-/// The key that a request brings, if it is good.
+/// Looks up the caller of a request's key, if it is valid.
 pub fn find_api_key(connection: &Connection, key: Digest) -> Result<Caller, ApiError> {
     connection
         .prepare_cached(

@@ -10,13 +10,13 @@ use super::database::Manager;
 use crate::dataset::{self, BoxError, CLIENT, Dataset};
 use crate::servers::by_hand_api::{digest, now};
 
-/// How long tokens are good: longer than any run.
+/// How long tokens are valid: longer than any run.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// Makes a database that holds the data set.
+/// Makes a database with the data set.
 ///
 /// # Errors
-/// What SQLite answers.
+/// Any error of SQLite.
 pub fn make(path: &Path, dataset: &Dataset) -> Result<(), BoxError> {
     let mut connection = Manager::new(path).connect()?;
     connection.execute_batch(include_str!("schema.sql"))?;
@@ -29,7 +29,7 @@ pub fn make(path: &Path, dataset: &Dataset) -> Result<(), BoxError> {
     add_devices(&transaction, dataset)?;
     add_links(&transaction, dataset)?;
     transaction.commit()?;
-    // Closing it would checkpoint the log, too, unless that fails in silence.
+    // Closing it would checkpoint the log, too, but might fail silently.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(())
 }

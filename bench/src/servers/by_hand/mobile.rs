@@ -32,7 +32,7 @@ pub async fn exchange_token(
     Ok(pair.into_response(user.ok_or(ApiError::InvalidToken)?))
 }
 
-/// Spends a token for the next pair. Nobody comes back when there is none to give.
+/// Spends a token for the next pair. Returns the user, or `None` if the token is refused.
 fn refresh(
     connection: &Connection,
     request: &TokenRequest,

@@ -1,10 +1,10 @@
 //! Contender (c): what a good engineer would write in a day, without a generator.
 //!
-//! axum, typed serde, a pool of connections that read and one that writes, `spawn_blocking` around every
-//! use of the database, prepared statements, WAL with `synchronous=FULL`, one commit a request, the
-//! idempotency record in the transaction of the change. One hop to the blocking threads does all that a
-//! request needs. It checks what types and a few lines check; it has no log, no rate limit and no
-//! request id, so it does less than the service, not more.
+//! axum, typed serde, a pool of connections for reading and one for writing, `spawn_blocking` around
+//! every use of the database, prepared statements, WAL with `synchronous=FULL`, one commit per request,
+//! the idempotency record in the transaction of the change. One hop to the blocking threads does
+//! everything a request needs. It checks what types and a few lines can check; it has no log, no rate
+//! limit and no request id, so it does less than the service, not more.
 
 mod change;
 mod database;
@@ -26,10 +26,10 @@ pub use fill::make;
 use crate::dataset::BoxError;
 use crate::servers::by_hand_api;
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 ///
 /// # Errors
-/// When the database cannot be opened, or the address not be listened on.
+/// When the database cannot be opened, or listening on the address fails.
 pub async fn serve(address: SocketAddr, path: &Path) -> Result<(), BoxError> {
     let products = get(product::list_products).post(change::create_product);
     let product = get(product::get_product).patch(change::update_product);

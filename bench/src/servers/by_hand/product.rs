@@ -1,4 +1,4 @@
-//! Products that are read, written by hand.
+//! Reading products, written by hand.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -28,7 +28,7 @@ pub async fn get_product(
     Ok(Json(Data { data: product }).into_response())
 }
 
-/// The product of that id in the caller's catalog.
+/// The product with this id in the caller's catalog.
 pub fn find_product(
     connection: &Connection,
     caller: &Caller,
@@ -70,7 +70,7 @@ fn find_page(
         "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND status = ?3 AND id < ?4
          ORDER BY id DESC LIMIT ?5",
     )?;
-    // One more than the page holds tells whether there is a next one.
+    // One more than fits on the page shows whether there is a next one.
     let parameters = params![
         caller.team_id.as_bytes(),
         caller.mode,

@@ -1,4 +1,4 @@
-//! Changes of products: what they ask for, how it is checked, and what is answered.
+//! Changes of products: their requests, checks, and answers.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -9,8 +9,8 @@ use uuid::Uuid;
 use super::product::{Data, Product, time};
 use super::{ApiError, Digest, digest, internal, now};
 
-/// A product that is to be created, or what is to be changed of one. A field that may be cleared is
-/// `Some(None)` when it was sent as null.
+/// A product to create, or the changes to one. A field that may be cleared is `Some(None)` if it was
+/// sent as null.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fields {
@@ -109,7 +109,7 @@ impl Fields {
     }
 }
 
-/// A request under an idempotency key, by what it asks for.
+/// The idempotency key of a request, and what identifies the request.
 #[derive(Debug)]
 pub struct Once {
     pub key: String,
@@ -123,7 +123,7 @@ impl Once {
         Some(Self { key, request })
     }
 
-    /// The answer to the first request under the key, if this one asks for the same.
+    /// The answer to the first request under the key, if this one is the same.
     pub fn replay(&self, first: &[u8], body: String) -> Result<ChangeAnswer, ApiError> {
         if first != self.request {
             return Err(ApiError::IdempotencyKeyReused);
@@ -138,7 +138,8 @@ impl Once {
     }
 }
 
-/// What a change answers: the body, the product's id, and whether it is an earlier request's answer.
+/// The answer to a change: the body, the product's id, and whether it is an earlier request's
+/// answer.
 pub struct ChangeAnswer {
     pub body: String,
     pub id: Uuid,
@@ -146,7 +147,7 @@ pub struct ChangeAnswer {
 }
 
 impl ChangeAnswer {
-    /// The answer to a change that was made.
+    /// The answer to a new change.
     pub fn new(product: &Product) -> Result<Self, ApiError> {
         Ok(Self {
             body: serde_json::to_string(&Data { data: product }).map_err(internal)?,

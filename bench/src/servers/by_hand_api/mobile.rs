@@ -1,4 +1,4 @@
-//! Refreshes and share links: what is read of a request, and what is answered.
+//! Refreshes and share links: their requests and answers.
 
 use aws_lc_rs::rand;
 use axum::Json;
@@ -32,7 +32,7 @@ impl TokenRequest {
         }
     }
 
-    /// What is kept of the token that is presented.
+    /// The digest of the presented token, as stored.
     pub fn digest(&self) -> Digest {
         digest([self.refresh_token.as_bytes()])
     }
@@ -44,7 +44,7 @@ pub struct Pair {
     refresh_token: String,
 }
 
-/// What is kept of them.
+/// The digests of both, as stored.
 pub struct Digests {
     pub access: Digest,
     pub refresh: Digest,
@@ -92,7 +92,7 @@ fn random_token() -> Result<String, ApiError> {
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// The team that a request of the mobile API is about.
+/// The team of a request to the mobile API.
 pub fn team(headers: &HeaderMap) -> Result<Uuid, ApiError> {
     headers
         .get("x-team-id")

@@ -1,5 +1,5 @@
-//! What the servers written by hand have in common, whatever they store in: what they read of a request, what they
-//! check, and what they answer.
+//! The common parts of the servers written by hand, whatever they store in: reading, checking and answering
+//! requests.
 
 pub mod change;
 pub mod mobile;
@@ -20,10 +20,10 @@ use crate::dataset::BoxError;
 
 pub type Digest = [u8; 32];
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 ///
 /// # Errors
-/// When the address cannot be listened on.
+/// When listening on the address fails.
 pub async fn serve(address: SocketAddr, app: Router) -> Result<(), BoxError> {
     let listener = axum::serve::ListenerExt::tap_io(TcpListener::bind(address).await?, |stream| {
         let _ = stream.set_nodelay(true);
@@ -31,7 +31,7 @@ pub async fn serve(address: SocketAddr, app: Router) -> Result<(), BoxError> {
     Ok(axum::serve(listener, app).await?)
 }
 
-/// Whose key a request brings, and what it opens.
+/// The owner of a request's key, and what the key allows.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub team_id: Uuid,
@@ -83,7 +83,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// The digest of the credential that a request brings.
+/// The digest of a request's credential.
 pub fn bearer(headers: &HeaderMap) -> Result<Digest, ApiError> {
     headers
         .get(header::AUTHORIZATION)
@@ -92,7 +92,7 @@ pub fn bearer(headers: &HeaderMap) -> Result<Digest, ApiError> {
         .ok_or(ApiError::InvalidToken)
 }
 
-/// What no client can help.
+/// An error that is not the client's fault.
 pub fn internal(error: impl std::fmt::Display) -> ApiError {
     ApiError::Internal(error.to_string())
 }

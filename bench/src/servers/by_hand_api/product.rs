@@ -1,4 +1,4 @@
-//! Products as they are answered, and how pages of them are asked for.
+//! Products as served, and requests for pages of them.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::ApiError;
 
-/// A product as it is answered. Numbers are kept as they were written: exact.
+/// A product as served. Numbers keep their original spelling: exact.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Product {
@@ -48,7 +48,7 @@ impl Default for PageQuery {
 }
 
 impl PageQuery {
-    /// The id before which the page begins, once the query is checked.
+    /// The id before which the page starts, after checking the query.
     pub fn start(&self) -> Result<Uuid, ApiError> {
         if !(1..=100).contains(&self.limit) {
             return Err(ApiError::InvalidQuery("limit is 1 to 100"));
@@ -56,7 +56,7 @@ impl PageQuery {
         self.after.as_deref().map_or(Ok(Uuid::max()), read_cursor)
     }
 
-    /// The page, of one product more than it holds where there is a next one.
+    /// The page, from one product more than fits if there is a next one.
     pub fn page(&self, mut data: Vec<Product>) -> Page<Product> {
         let limit = self.limit as usize;
         let has_more = data.len() > limit;
@@ -86,7 +86,7 @@ pub struct Data<T> {
     pub data: T,
 }
 
-/// A time as it is answered.
+/// A time as served.
 pub fn time(millis: i64) -> String {
     let time = DateTime::from_timestamp_millis(millis).unwrap_or_default();
     time.to_rfc3339_opts(SecondsFormat::Millis, true)

@@ -1,8 +1,8 @@
 //! Changes of products.
 //!
-//! Two requests under one idempotency key may be under way at once. Both find no record of the key. The second then
-//! waits at a unique index (that of the records, or of the skus) until the first has committed, is refused, and looks
-//! for the record once more.
+//! Two requests under one idempotency key may run at once. Both find no record of the key. The second then waits at a
+//! unique index (that of the records, or of the skus) until the first has committed, is refused, and looks for the
+//! record once more.
 
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -17,7 +17,7 @@ use crate::servers::by_hand_api::change::{ChangeAnswer, Fields, Once};
 use crate::servers::by_hand_api::product::Product;
 use crate::servers::by_hand_api::{ApiError, Caller, Digest, bearer, now};
 
-/// What is to be changed.
+/// A change to make.
 pub enum Change {
     Create(Fields),
     Update(Uuid, Fields),
@@ -55,7 +55,7 @@ async fn make(
     change: &Change,
 ) -> Result<ChangeAnswer, ApiError> {
     match transact(database, key, request, change).await {
-        // Perhaps by the same request, whose record is there by now.
+        // Perhaps because of the same request, whose record exists by now.
         Err(ApiError::DuplicateSku | ApiError::IdempotencyKeyReused) if request.is_some() => {
             transact(database, key, request, change).await
         }
@@ -63,7 +63,7 @@ async fn make(
     }
 }
 
-/// Makes a change in a transaction of its own, which is undone when it fails.
+/// Makes a change in its own transaction, which is rolled back if it fails.
 async fn transact(
     database: &Database,
     key: Digest,
@@ -77,8 +77,8 @@ async fn transact(
     Ok(answer)
 }
 
-/// Makes a change for whoever has the key, unless the same request has made it before. The record of the request is
-/// written in the transaction of the change.
+/// Makes a change for the caller with this key, unless the same request has already made it. The record of the
+/// request is written in the transaction of the change.
 pub async fn once(
     transaction: &impl GenericClient,
     key: Digest,
@@ -168,7 +168,7 @@ async fn save_product(
     id: Uuid,
     fields: &Fields,
 ) -> Result<Product, ApiError> {
-    // Locked, or one of two changes at once would be undone by the other.
+    // Locked, or one of two concurrent changes would be undone by the other.
     let found = query_opt(
         transaction,
         "SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND id = $3 FOR UPDATE",

@@ -44,13 +44,13 @@ impl From<tokio_postgres::Error> for ApiError {
         match violation.and_then(|violation| violation.constraint()) {
             Some("product_sku") => Self::DuplicateSku,
             Some("idempotency_pkey") => Self::IdempotencyKeyReused,
-            // As it is shown, it leaves out what PostgreSQL says.
+            // Its Display form omits PostgreSQL's message.
             _ => Self::Internal(format!("{error:?}")),
         }
     }
 }
 
-/// The only row, if there is one, of a statement that the connection prepares once.
+/// The only row, if any, of a statement that the connection prepares once.
 pub async fn query_opt(
     client: &impl GenericClient,
     sql: &str,
@@ -81,7 +81,7 @@ pub async fn execute(
     Ok(())
 }
 
-/// The key that a request brings, if it is good.
+/// Looks up the caller of a request's key, if it is valid.
 pub async fn find_api_key(client: &impl GenericClient, key: Digest) -> Result<Caller, ApiError> {
     let row = query_opt(
         client,

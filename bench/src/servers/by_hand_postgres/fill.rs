@@ -7,13 +7,13 @@ use crate::dataset::{self, BoxError, CLIENT, Dataset};
 use crate::postgres::copy::{connect, copy, null, product_row, settle};
 use crate::servers::by_hand_api::{Digest, digest, now};
 
-/// How long tokens are good: longer than any run.
+/// How long tokens are valid: longer than any run.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// Fills an empty database.
 ///
 /// # Errors
-/// What PostgreSQL answers.
+/// Any error of PostgreSQL.
 pub async fn fill(url: &str, dataset: &Dataset) -> Result<(), BoxError> {
     let client = connect(url).await?;
     client.batch_execute(include_str!("schema.sql")).await?;
@@ -82,7 +82,7 @@ async fn add_links(client: &tokio_postgres::Client, dataset: &Dataset) -> Result
     copy(client, columns, rows).await
 }
 
-/// The digest of a credential as a row has it.
+/// The digest of a credential in the form of a row.
 fn bytes(credential: &str) -> String {
     let digest: Digest = digest([credential.as_bytes()]);
     // A backslash is escaped by another.

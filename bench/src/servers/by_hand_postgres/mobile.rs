@@ -25,12 +25,12 @@ pub async fn exchange_token(
     let mut connection = database.connection().await?;
     let transaction = connection.transaction().await?;
     let user = refresh(&transaction, &request, &pair.digests()).await?;
-    // Also when there is no next pair: the session may have been ended.
+    // Even if there is no next pair: the session may have been ended.
     transaction.commit().await?;
     Ok(pair.into_response(user.ok_or(ApiError::InvalidToken)?))
 }
 
-/// Spends a token for the next pair. Nobody comes back when there is none to give.
+/// Spends a token for the next pair. Returns the user, or `None` if the token is refused.
 async fn refresh(
     transaction: &impl GenericClient,
     request: &TokenRequest,
@@ -39,7 +39,7 @@ async fn refresh(
     let token = request.digest();
     let token = token.as_slice();
     let now = now();
-    // Locked, both rows: whoever presents a token at the same time has to see that it is spent.
+    // Both rows are locked: a concurrent use of the token must see that it is spent.
     let found = query_opt(
         transaction,
         "SELECT session_id, user_id, spent_at FROM refresh_token

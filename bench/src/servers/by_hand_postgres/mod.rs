@@ -1,8 +1,8 @@
 //! Contender (f): the server written by hand (`by_hand`) on PostgreSQL, as a good engineer would write it in a day.
 //!
 //! axum, a pool of 16 connections (the service has as many), statements that each connection prepares once, one
-//! transaction a change with the idempotency record in it. Queries, columns and indexes are those on SQLite. There, one
-//! writer at a time keeps changes apart; here rows are locked that a change reads before it writes them, and a unique
+//! transaction per change with the idempotency record in it. Queries, columns and indexes are those on SQLite. There, a
+//! single writer keeps changes apart; here, a change locks the rows that it reads before it writes them, and a unique
 //! index lets a key be used once ([`change`]).
 
 mod change;
@@ -28,10 +28,10 @@ use crate::servers::by_hand_api;
 /// Connections to PostgreSQL.
 const CONNECTIONS: usize = 16;
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 ///
 /// # Errors
-/// When the URL is none, or the address cannot be listened on.
+/// When the URL is invalid, or listening on the address fails.
 pub async fn serve(address: SocketAddr, url: &str) -> Result<(), BoxError> {
     let products = get(product::list_products).post(change::create_product);
     let product = get(product::get_product).patch(change::update_product);

@@ -1,4 +1,4 @@
-//! Products that are read.
+//! Reading products.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -60,7 +60,7 @@ async fn find_page(
             &caller.mode,
             &wanted.status,
             &after,
-            // One more than the page holds tells whether there is a next one.
+            // One more than fits on the page shows whether there is a next one.
             &i64::from(wanted.limit + 1),
         ],
     )
@@ -69,7 +69,7 @@ async fn find_page(
     Ok(wanted.page(products?))
 }
 
-/// A product as its row has it.
+/// Reads a product from its row.
 pub fn read_product(row: &Row) -> Result<Product, ApiError> {
     Ok(Product {
         id: row.try_get("id")?,

@@ -1,5 +1,5 @@
-//! What SQLite's single writer gives `by_hand` for nothing holds here, too: requests at once are as good as one after
-//! the other.
+//! What `by_hand` gets for free from SQLite's single writer holds here, too: concurrent requests have the same effect
+//! as one after the other.
 
 use axum::body::to_bytes;
 use axum::extract::{Path, State};
@@ -14,7 +14,7 @@ use crate::postgres::Cluster;
 use crate::running::free_address;
 use crate::servers::by_hand_api::ApiError;
 
-/// A database that holds a small data set.
+/// A database with a small data set.
 struct Setup {
     database: Database,
     dataset: Dataset,
@@ -68,7 +68,7 @@ fn product(sku: Option<&str>) -> Value {
     json!({ "name": "A", "unitPrice": 1, "currency": "EUR", "sku": sku })
 }
 
-/// What was answered, and whether it is an earlier answer.
+/// The answer, and whether it is an earlier one.
 async fn read(response: Response) -> (StatusCode, bool, Value) {
     let replayed = response.headers().contains_key("idempotency-replayed");
     let status = response.status();

@@ -1,10 +1,11 @@
-//! A rolling upgrade never breaks an older replica that still runs: what each release says to PostgreSQL is kept in
-//! `tests/store/postgres/statements/VERSION.jsonl`, and is answered on the newest schema as it was on its own.
+//! A rolling upgrade never breaks an older replica that is still running: the statements of each release are kept in
+//! `tests/store/postgres/statements/VERSION.jsonl`, and must get the same answers on the newest schema as on their
+//! own.
 //!
-//! - `scenario.rs`: what a replica does, so that it says everything once.
-//! - `record.rs`: how that is written down, and said again.
+//! - `scenario.rs`: the work of a replica, which sends every statement at least once.
+//! - `record.rs`: how statements are recorded and replayed.
 //!
-//! CONTRIBUTING.md has the rule for migrations, and says when a file is written, kept and deleted. SQLite needs none
+//! CONTRIBUTING.md has the rule for migrations, and for when a file is written, kept and deleted. SQLite needs none
 //! of this: its one server is stopped before a newer one starts.
 
 pub mod people;
@@ -30,7 +31,7 @@ use record::{Statement, replay, statements};
 /// Writes the file of this version.
 const RECORD: &str = "INVOICING_RECORD_STATEMENTS=1 cargo test --test store says_is_recorded";
 
-/// Stands for a quotation mark inside of a literal.
+/// Stands for a quotation mark inside a literal.
 const QUOTE: &str = "\u{1}";
 
 fn folder() -> PathBuf {
@@ -45,14 +46,14 @@ fn recorded(file: &Path) -> Vec<Statement> {
         .collect()
 }
 
-/// What this binary says in the course of the scenario.
+/// The statements that this binary sends in the scenario.
 pub async fn said() -> Vec<Statement> {
     let database = migrated().await;
     let (relay, url) = Relay::before(&database).await;
-    // Unprepared, each travels with its values.
+    // Unprepared, each carries its values.
     let url = format!("{url}&prepared_statements=false");
     let store = open(&url.parse().unwrap()).await.unwrap();
-    relay.take(); // Migrating is the business of the newest binary alone.
+    relay.take(); // Only the newest binary migrates.
     let clock = Arc::new(ManualClock::new(START));
     let on = SwitchedOn {
         relying_party: RelyingParty::of(people::ORIGIN),
@@ -71,7 +72,7 @@ pub async fn said() -> Vec<Statement> {
     said
 }
 
-/// Says everything once more to the database at `url`.
+/// Replays all statements to the database at `url`.
 async fn answers(url: &str, statements: &[Statement]) -> Vec<String> {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls)
         .await
@@ -84,7 +85,7 @@ async fn answers(url: &str, statements: &[Statement]) -> Vec<String> {
     answers
 }
 
-/// What this binary says, answered by the newest schema.
+/// The statements of this binary, with the answers of the newest schema.
 async fn said_and_answered() -> Vec<Statement> {
     let mut said = said().await;
     let answers = answers(&migrated().await, &said).await;
@@ -95,7 +96,7 @@ async fn said_and_answered() -> Vec<Statement> {
     said
 }
 
-/// The first statement that is not answered as it was when it was recorded.
+/// The first statement whose answer differs from the recorded one.
 async fn broken(url: &str, statements: &[Statement]) -> Option<String> {
     let answers = answers(url, statements).await;
     let (was, is) = statements
@@ -108,7 +109,7 @@ async fn broken(url: &str, statements: &[Statement]) -> Option<String> {
     ))
 }
 
-/// The statements, each once, with their types.
+/// The distinct statements, with their types.
 fn distinct(statements: &[Statement]) -> BTreeSet<String> {
     let line = |statement: &Statement| {
         let parameters = statement.parameters.iter().flatten();
@@ -118,7 +119,7 @@ fn distinct(statements: &[Statement]) -> BTreeSet<String> {
     statements.iter().map(line).collect()
 }
 
-/// The statements in the store's sources: of each the literals that it is made of, and the beginning of an insertion.
+/// The statements in the store's sources: of each its literals, and the start of an insertion.
 fn written() -> Vec<Vec<String>> {
     let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
     let mut statements = Vec::new();
@@ -138,7 +139,7 @@ fn written() -> Vec<Vec<String>> {
     statements
 }
 
-/// What a call of the macro says to PostgreSQL: for one, and for many at once.
+/// What a call of the macro sends to PostgreSQL: for one row, and for many at once.
 fn of_postgres(text: &str) -> Vec<&str> {
     let call = before_its_end(text, '(', ')');
     let of = |begin: &str| {
@@ -150,7 +151,7 @@ fn of_postgres(text: &str) -> Vec<&str> {
     std::iter::once(one).chain(many).collect()
 }
 
-/// The text up to where a bracket ends that is open at its beginning; those in literals do not count.
+/// The text up to the end of a bracket that is open at its start; brackets in literals do not count.
 fn before_its_end(text: &str, open: char, close: char) -> &str {
     let (mut depth, mut literal) = (1, false);
     for (at, character) in text.char_indices() {
@@ -168,7 +169,7 @@ fn before_its_end(text: &str, open: char, close: char) -> &str {
     text
 }
 
-/// The literals of a statement, and how it begins if it is the insertion of a table of the file.
+/// The literals of a statement, and its start if it is an insertion into the table of the file.
 fn pieces(call: &str, file: &str) -> Vec<String> {
     let mut pieces: Vec<_> = call
         .split('"')
@@ -188,7 +189,7 @@ fn pieces(call: &str, file: &str) -> Vec<String> {
     pieces
 }
 
-/// With one space where there was space.
+/// With each run of white space as one space.
 fn spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

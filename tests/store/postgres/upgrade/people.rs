@@ -1,4 +1,4 @@
-//! What people do in a replica's life, in browsers.
+//! The part of the scenario that people do in browsers.
 
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServ
     app.delete_user(person.user_id).await.unwrap();
 }
 
-/// Products are made, changed and archived on pages, and imported.
+/// Creates, changes and archives products on pages, and imports some.
 async fn keep_products(app: &App, team_id: TeamId, person: &Person) {
     let mode = Mode::Test;
     let catalog = Catalog { team_id, mode };
@@ -141,11 +141,11 @@ async fn keep_products(app: &App, team_id: TeamId, person: &Person) {
     app.carry_out_kept_import(person.clone(), catalog, id)
         .await
         .unwrap();
-    // The one that is left expires.
+    // The remaining one expires.
     keep().await;
 }
 
-/// Somebody changes their email, and changes it back.
+/// A user changes their email, and changes it back.
 async fn move_house(app: &App, person: &Person, mail: &MailServer) {
     let new = "ada@example.org";
     app.ask_for_email_change(person.clone(), new).await.unwrap();
@@ -159,7 +159,7 @@ async fn move_house(app: &App, person: &Person, mail: &MailServer) {
         .unwrap();
 }
 
-/// A passkey is added, signs in, confirms, is seen to be a copy, and is removed.
+/// Adds a passkey, signs in and confirms with it, detects that it was copied, and removes it.
 async fn use_passkeys(app: &App, in_browser: &InBrowser) {
     let person = person(in_browser);
     let asked = app.ask_to_add(in_browser).await.unwrap().unwrap();
@@ -200,7 +200,7 @@ fn answer(asked: Asked, credential: String) -> Answer {
     }
 }
 
-/// Somebody is invited, joins, gets another role, and goes; so does the team.
+/// A user is invited, joins, gets another role, and leaves; the team is deleted.
 async fn meet(app: &App, team: TeamId, owner: &Person) {
     let by = Actor::Person(owner.clone());
     let bo = "bo@example.com";
@@ -232,7 +232,7 @@ async fn meet(app: &App, team: TeamId, owner: &Person) {
     app.set_role(&as_bo, team, person.user_id, Role::Member)
         .await
         .unwrap();
-    // At once, what they say is said for both.
+    // At once, so that their statements are combined.
     let (team_id, mode) = (team, Mode::Test);
     let catalog = Catalog { team_id, mode };
     let both = [(Role::Owner, owner), (Role::Member, &person)];
@@ -257,7 +257,7 @@ async fn meet(app: &App, team: TeamId, owner: &Person) {
     app.delete_account(person).await.unwrap();
 }
 
-/// Somebody links an identity, confirms by it, and unlinks it; others are found by their email, or are invited.
+/// A user links an identity, confirms with it, and unlinks it; others are found by their email, or invited.
 async fn come_from_the_provider(app: &App, owner: &Person, in_browser: &InBrowser) {
     let claims = |subject: &str, email: &str| Claims {
         signed_in_at: None,
@@ -338,7 +338,7 @@ async fn sign_an_app_in(app: &App, person: Person) {
     app.exchange_token(request).await.unwrap();
 }
 
-/// More sessions of the one user than are ended row by row.
+/// More sessions of one user than are ended row by row.
 fn pile_up_sessions(database: &str) {
     for (table, id, columns) in [
         (

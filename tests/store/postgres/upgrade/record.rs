@@ -1,8 +1,8 @@
-//! What a binary says to PostgreSQL, written down, and said again.
+//! Records the statements that a binary sends to PostgreSQL, and replays them.
 //!
-//! 1. Of what a relay has noted, each statement, with its parameters and their types as they were sent.
-//! 2. To replay is to send the same, in the same order, to a database without rows, and to note what is answered: how
-//!    many rows, of which columns and types, or the constraint that refused it.
+//! 1. To record is to take each statement from a relay, with its parameters and their types as they were sent.
+//! 2. To replay is to send the same, in the same order, to a database without rows, and to record the answers: how
+//!    many rows, of which columns and types, or the constraint that refused the statement.
 
 use std::error::Error as StdError;
 
@@ -29,7 +29,7 @@ const TYPES: [Type; 9] = [
 #[derive(Serialize, Deserialize)]
 pub struct Statement {
     pub sql: String,
-    /// None for a batch such as `BEGIN`, whose answer nobody reads.
+    /// `None` for a batch such as `BEGIN`, whose answer is ignored.
     pub parameters: Option<Vec<Parameter>>,
     pub answer: String,
 }
@@ -44,7 +44,8 @@ impl Statement {
     }
 }
 
-/// A type's name, and a value of it: a text as it is, anything else as PostgreSQL's binary format, in hexadecimal.
+/// The name of a type, and a value of it: a text as it is, anything else in PostgreSQL's binary format, in
+/// hexadecimal.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Parameter(pub String, Option<String>);
 
@@ -82,8 +83,8 @@ impl ToSql for Parameter {
     to_sql_checked!();
 }
 
-/// Step 1: the statements in what a client has said. They are in a Query, a Parse, or a Bind, which has the values
-/// and follows the Parse of the same statement.
+/// Step 1: the statements in a client's messages. They are in a Query, a Parse, or a Bind, which has the values and
+/// follows the Parse of the same statement.
 pub fn statements(said: &[Message]) -> Vec<Statement> {
     let mut noted = Vec::new();
     for (tag, body) in said {
@@ -113,7 +114,7 @@ fn note(noted: &mut Vec<Statement>, tag: u8, mut body: &[u8]) {
             let parameters = parameters.expect("a Parse comes before its Bind");
             assert_eq!(parameters.len(), usize::from(values));
             for parameter in parameters {
-                // A negative length is null.
+                // A negative length means null.
                 let Ok(length) = usize::try_from(body.get_i32()) else {
                     continue;
                 };
@@ -128,7 +129,7 @@ fn note(noted: &mut Vec<Statement>, tag: u8, mut body: &[u8]) {
     }
 }
 
-/// Takes a text that ends with a zero byte.
+/// Takes a zero-terminated text.
 fn text(body: &mut &[u8]) -> String {
     let end = body
         .iter()
@@ -139,7 +140,7 @@ fn text(body: &mut &[u8]) -> String {
     text
 }
 
-/// Step 2, for one statement: what is answered.
+/// Step 2, for one statement. Returns its answer.
 pub async fn replay(client: &Client, statement: &Statement) -> String {
     let answer = match &statement.parameters {
         Some(parameters) => ask(client, &statement.sql, parameters).await,

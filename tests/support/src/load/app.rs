@@ -8,14 +8,14 @@ use super::history::Asked;
 use crate::caller::Request;
 use crate::service::Device;
 
-/// What an app leaves to the others between two refreshes.
+/// The pause between two refreshes, which leaves time to other clients.
 const PACE: Duration = Duration::from_millis(5);
 
-/// An app that refreshes its tokens again and again, and now and then uses them.
+/// An app that refreshes its tokens again and again, and uses them now and then.
 #[derive(Debug)]
 pub struct App {
     pub client: Client,
-    /// With the newest tokens that the app has.
+    /// Holds the app's newest tokens.
     device: Device,
 }
 
@@ -24,7 +24,7 @@ impl App {
         Self { client, device }
     }
 
-    /// Refreshes until it is to stop, or until it is refused.
+    /// Refreshes until told to stop, or until refused.
     pub async fn run(&mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) && self.refresh(stop).await.is_some() {
             if self.client.one_in(4) {
@@ -34,7 +34,8 @@ impl App {
         }
     }
 
-    /// The session goes on with the token that the app has, whether its last answer was lost or not.
+    /// Continues the session with the token that the app has, whether its last answer was lost or
+    /// not.
     pub async fn settle(&mut self, stop: &AtomicBool) {
         for _ in 0..2 {
             let _ = self.refresh(stop).await;

@@ -1,13 +1,13 @@
-//! What the interface promises, checked on a history that has ended and settled.
+//! Checks the interface's promises against a history that has ended and settled.
 //!
-//! 1. Every request is answered in the end, and none is refused: a client may repeat what is in doubt.
-//! 2. A key has one result. However often it is used, it is executed once, and every success answers the
-//!    same: status, location and body.
-//! 3. A product is a register with one writer, so its versions come one after the other. A request that looks at it,
-//!    by its id or in the list at the end, sees a version that was asked for by then, and none older than what
-//!    was acknowledged to the writer or seen by a reader before he asked. So nothing acknowledged is lost,
-//!    and nothing that was seen is taken back.
-//! 4. A version looks the same to everybody, and as its writer asked.
+//! 1. Every request is answered in the end, and none is refused: a client may repeat a request that is in doubt.
+//! 2. A key has one result. However often it is used, it is executed once, and every success gives the same answer:
+//!    status, location and body.
+//! 3. A product is a register with one writer, so its versions are sequential. A request that looks at it, by its id
+//!    or in the list at the end, sees a version that was requested by then, and none older than what was
+//!    acknowledged to the writer or seen by a reader before the request. So nothing acknowledged is lost, and
+//!    nothing that was seen is undone.
+//! 4. A version looks the same to every reader, and as its writer requested it.
 //! 5. The list at the end shows every product once.
 //! 6. A refresh token is worth one pair, however often it is presented before the pair is used, and no other
 //!    token is worth the same.
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::history::{Asked, Operation};
 
-/// Everything about a history and the catalog after it that breaks a promise; empty when nothing does.
+/// Every broken promise in a history and the catalog after it; empty if there is none.
 pub fn check(operations: &[Operation], catalog: &[Value]) -> Vec<String> {
     let mut problems = answers(operations);
     for (key, uses) in by(operations, key_of) {
@@ -60,7 +60,7 @@ fn answers(operations: &[Operation]) -> Vec<String> {
             (Asked::Change { key: None, .. }, Some(409)) if in_doubt.contains(asked) => {
                 answered.insert(asked);
             }
-            // It reads as a product that is not there: rule 3.
+            // Reads as a product that does not exist: rule 3.
             (Asked::Read { .. }, Some(404)) => {}
             _ => problems.push(format!("refused: {}", describe(operation))),
         }
@@ -87,22 +87,22 @@ fn one_result(key: &str, uses: &[&Operation]) -> Vec<String> {
     problems
 }
 
-/// What a repetition has to answer, too.
+/// The part of an answer that a repetition must match.
 fn result(operation: &Operation) -> Option<(u16, Option<&str>, Cow<'_, str>)> {
     let answer = operation.answer.as_ref()?;
     let body = String::from_utf8_lossy(&answer.body);
     Some((answer.status, answer.header("location"), body))
 }
 
-/// What somebody learned of a product.
+/// What a client learned about a product.
 struct Sight {
-    /// When it was asked for.
+    /// When it was requested.
     invoked: Duration,
-    /// From when on nobody may see an older version.
+    /// From when on no client may see an older version.
     returned: Duration,
-    /// The version; 0 when there is no such product.
+    /// The version; 0 if there is no such product.
     version: u64,
-    /// What was shown, if anything was.
+    /// The product as shown, if it was.
     shown: Option<Value>,
 }
 
@@ -157,8 +157,8 @@ fn other_version(operation: &Operation) -> Option<String> {
     other.then(|| format!("answered with version {shown}: {}", describe(operation)))
 }
 
-/// What an operation tells of its product. The answer to a change is old news when it is replayed, so that
-/// only the moment counts at which it came.
+/// What an operation reveals of its product. The answer to a change is old news when it is replayed, so only the
+/// moment at which it came counts.
 fn sight(operation: &Operation) -> Option<Sight> {
     let data = operation.answer.as_ref()?.json()["data"].take();
     let (version, shown) = match &operation.asked {
@@ -179,12 +179,12 @@ fn sight(operation: &Operation) -> Option<Sight> {
     })
 }
 
-/// Rule 4, of the versions that were seen: id and time of creation stay, the time of change moves on.
+/// Rule 4, for the versions that were seen: id and creation time stay, the time of change moves on.
 fn moves_on(name: &str, looks: &BTreeMap<u64, &Value>) -> Vec<String> {
     let mut problems = Vec::new();
     for ((_, before), (version, after)) in looks.iter().zip(looks.iter().skip(1)) {
         let same = |member| before[member] == after[member];
-        // Timestamps are of one length, so their text is in their order.
+        // Timestamps have the same length, so their text sorts in time order.
         let later = text(before, "updatedAt") < text(after, "updatedAt");
         let archived = text(after, "status") == "archived";
         // Archiving changes nothing else; the version before may not have been seen.
@@ -198,7 +198,7 @@ fn moves_on(name: &str, looks: &BTreeMap<u64, &Value>) -> Vec<String> {
     problems
 }
 
-/// The version of a product that is shown: writers give it as the price, and archiving makes one more.
+/// The version of the product as shown: writers store it as the price, and archiving adds one.
 fn version(product: &Value) -> u64 {
     let archived = text(product, "status") == "archived";
     product["unitPrice"].as_u64().unwrap_or_default() + u64::from(archived)
@@ -229,7 +229,7 @@ fn pair(operation: &Operation) -> Option<(String, String)> {
     Some((token("access_token"), token("refresh_token")))
 }
 
-/// Operations by what they are about, in their order.
+/// Groups operations by their subject, in their order.
 fn by<'a>(
     operations: impl IntoIterator<Item = &'a Operation>,
     what: fn(&Operation) -> Option<&str>,
@@ -275,7 +275,7 @@ fn text<'a>(value: &'a Value, member: &str) -> &'a str {
     value[member].as_str().unwrap_or_default()
 }
 
-/// An operation for people: its answer, and when.
+/// Describes an operation for people: its answer, and when it came.
 fn describe(operation: &Operation) -> String {
     let answer = operation.answer.as_ref();
     let answer = answer.map(|answer| (answer.status, String::from_utf8_lossy(&answer.body)));

@@ -1,4 +1,4 @@
-//! One client of several replicas.
+//! A client that can use several replicas.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,19 +8,19 @@ use super::history::{Asked, History, Operation};
 use crate::caller::{Caller, Request};
 use crate::response_validator::Received;
 
-/// What a client leaves to a service that does not answer.
+/// The pause of a client whose request was not answered.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Asks one replica, and the next one when there was no answer. All of it is in the history.
+/// Asks one replica, and the next one if there is no answer. All of it is in the history.
 #[derive(Debug)]
 pub struct Client {
     /// The replica that it prefers.
     home: usize,
-    /// The one that it asks now.
+    /// The replica that it currently asks.
     replica: usize,
     callers: Vec<Caller>,
     history: Arc<History>,
-    /// What chance decides.
+    /// The source of random decisions.
     pub chance: fastrand::Rng,
 }
 
@@ -36,22 +36,22 @@ impl Client {
         }
     }
 
-    /// Where the replicas are from now on.
+    /// Sets where the replicas are from now on.
     pub fn meet(&mut self, callers: &[Caller]) {
         self.callers = callers.to_vec();
     }
 
-    /// Tries the replica that it prefers again.
+    /// Returns to the preferred replica.
     pub fn go_home(&mut self) {
         self.replica = self.home;
     }
 
-    /// Whether one of so many cases is there.
+    /// Returns true in one of `cases` cases, at random.
     pub fn one_in(&mut self, cases: u32) -> bool {
         self.chance.u32(..cases) == 0
     }
 
-    /// Asks once. No answer comes back when the request is in doubt.
+    /// Asks once. Returns `None` if the request is in doubt.
     pub async fn ask(&mut self, asked: &Asked, request: &Request) -> Option<Received> {
         let answer = self.ask_at(self.replica, asked, request).await;
         if answer.is_none() {
@@ -60,7 +60,7 @@ impl Client {
         answer
     }
 
-    /// Asks until there is an answer, or until it is to stop.
+    /// Asks until there is an answer, or until told to stop.
     pub async fn insist(
         &mut self,
         asked: &Asked,
@@ -85,7 +85,7 @@ impl Client {
         one.or(other)
     }
 
-    /// Asks another replica than the one that answered last.
+    /// Asks a replica other than the one that answered last.
     pub async fn ask_elsewhere(&mut self, asked: &Asked, request: &Request) {
         self.ask_at(self.replica + 1, asked, request).await;
     }

@@ -1,20 +1,20 @@
-//! What clients asked, and what they were answered, in the order in which the answers came.
+//! The requests of clients and their answers, in the order in which the answers came.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::response_validator::Received;
 
-/// What a client asked for.
+/// What a client requested.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Asked {
-    /// A change of a product, which is known by its name. Version 1 creates it, each further version
-    /// changes it, and the one without a key archives it. A product has one writer, who asks for a version
-    /// when the one before was acknowledged.
+    /// A change of a product, which is identified by its name. Version 1 creates it, each further version
+    /// changes it, and the one without a key archives it. A product has one writer, who requests a version
+    /// once the one before was acknowledged.
     Change {
         /// The name.
         product: String,
-        /// What the change leads to.
+        /// The version that the change leads to.
         version: u64,
         /// The idempotency key.
         key: Option<String>,
@@ -24,32 +24,32 @@ pub enum Asked {
         /// The name.
         product: String,
     },
-    /// The pair of tokens that comes after this refresh token.
+    /// The next pair of tokens for this refresh token.
     Refresh {
         /// The token.
         token: String,
     },
-    /// Something that an access token opens which was not given up.
+    /// A request with an access token that has not been given up.
     UseToken,
 }
 
-/// One request, and what became of it.
+/// One request and its outcome.
 #[derive(Clone, Debug)]
 pub struct Operation {
-    /// What was asked for.
+    /// What was requested.
     pub asked: Asked,
     /// Which replica was asked.
     pub replica: usize,
-    /// When it was asked, since the history began.
+    /// When it was sent, since the start of the history.
     pub invoked: Duration,
-    /// When it answered, or when it became clear that it would not.
+    /// When it was answered, or when it became clear that it would not be.
     pub returned: Duration,
     /// The answer, if one came.
     pub answer: Option<Received>,
 }
 
 impl Operation {
-    /// Whether it may have been carried out or not: no answer came, or 503.
+    /// Whether it is unknown if it was carried out: no answer came, or 503.
     pub fn is_in_doubt(&self) -> bool {
         self.answer
             .as_ref()
@@ -62,7 +62,7 @@ impl Operation {
         status.is_some_and(|status| status < 300)
     }
 
-    /// Whether the answer says that it is that of an earlier request.
+    /// Whether the answer is marked as that of an earlier request.
     pub fn is_replay(&self) -> bool {
         let replayed = |answer: &Received| answer.header("idempotency-replayed").is_some();
         self.answer.as_ref().is_some_and(replayed)
@@ -73,7 +73,7 @@ impl Operation {
     }
 }
 
-/// Everything that was asked and answered so far.
+/// All requests and answers so far.
 #[derive(Debug)]
 pub struct History {
     began: Instant,
@@ -90,12 +90,12 @@ impl Default for History {
 }
 
 impl History {
-    /// The time since it began.
+    /// The time since the start.
     pub fn now(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Notes one operation more.
+    /// Adds one operation.
     pub fn record(&self, operation: Operation) {
         self.operations().push(operation);
     }
@@ -129,7 +129,7 @@ impl History {
         longest
     }
 
-    /// How much was tried, in words.
+    /// Describes how much was tried.
     pub fn summary(&self) -> String {
         let operations = self.operations();
         let count = |which: &dyn Fn(&Operation) -> bool| {

@@ -1,14 +1,14 @@
-//! Clients that use the service from several places at once, and what must hold of it whatever fails
+//! Clients that use the service from several places at once, and a check of what must hold whatever fails
 //! meanwhile.
 //!
 //! 1. Writers create, change and archive products under idempotency keys, readers read what was
 //!    acknowledged, apps refresh their tokens. Each prefers one replica, and goes to the next one when it
 //!    gets no answer, or 503; some requests go to two replicas, at once or one after the other.
-//! 2. Every request is in the [`History`], with what became of it.
-//! 3. Afterwards they settle: what is in doubt is asked for again, every key is used once more, every app
+//! 2. Every request is in the [`History`], with its outcome.
+//! 3. Afterwards they settle: requests in doubt are repeated, every key is used once more, every app
 //!    refreshes twice, and the catalog is listed.
-//! 4. [`check()`] compares the history and the catalog with what the interface promises. It is a
-//!    function of these alone, and its tests feed it histories of a service that breaks its promises.
+//! 4. [`check()`] compares the history and the catalog with what the interface promises. It is a function
+//!    of these alone, and its tests feed it histories of a service that breaks its promises.
 
 mod app;
 mod check;
@@ -37,13 +37,13 @@ pub use history::{Asked, History, Operation};
 const WRITERS: usize = 6;
 const READERS: usize = 3;
 
-/// How long settling may take. Nothing fails any more by then.
+/// How long settling may take. Nothing fails by then.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The clients of one team.
 #[derive(Debug)]
 pub struct Clients {
-    /// What they asked and were answered, from the beginning on.
+    /// Their requests and answers, from the start.
     pub history: Arc<History>,
     api_key: String,
     writers: Vec<Writer>,
@@ -101,7 +101,7 @@ impl Clients {
         }
     }
 
-    /// Step 3. The catalog comes back.
+    /// Step 3. Returns the catalog.
     pub async fn settle(&mut self, replicas: &[Caller]) -> Vec<Value> {
         self.meet(replicas);
         let stop = AtomicBool::new(false);
@@ -111,7 +111,7 @@ impl Clients {
                 join_all(self.apps.iter_mut().map(|app| app.settle(&stop))),
             );
         };
-        // What is not settled by then is in doubt for ever, and the check says so.
+        // Whatever is not settled by then stays in doubt, and the check reports it.
         let _ = tokio::time::timeout(SETTLE_TIMEOUT, settling).await;
         list(&replicas[0], &self.api_key).await
     }
@@ -126,21 +126,21 @@ impl Clients {
     }
 }
 
-/// Clients that use the service just now.
+/// Clients that are using the service.
 #[derive(Debug)]
 pub struct Running {
-    /// What they asked and were answered so far.
+    /// Their requests and answers so far.
     pub history: Arc<History>,
     stop: Arc<AtomicBool>,
     clients: JoinHandle<Clients>,
 }
 
 impl Running {
-    /// Lets them stop, each after its last answer.
+    /// Stops them, each after its last answer.
     ///
     /// # Panics
     ///
-    /// When an answer came that the published document does not list, or one does not come at all.
+    /// When the published document does not list an answer, or an answer never comes.
     pub async fn stop(self) -> Clients {
         self.stop.store(true, Ordering::Relaxed);
         let clients = tokio::time::timeout(SETTLE_TIMEOUT, self.clients).await;
@@ -150,7 +150,7 @@ impl Running {
     }
 }
 
-/// All products of a key, whatever their status.
+/// All products of a key's team, whatever their status.
 ///
 /// # Panics
 ///

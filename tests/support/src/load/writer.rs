@@ -1,4 +1,4 @@
-//! Clients that make products and change them, and clients that read those.
+//! Clients that create and change products, and clients that read them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,10 +12,10 @@ use super::history::Asked;
 use crate::caller::Request;
 use crate::response_validator::Received;
 
-/// Where the products are.
+/// The path of the products.
 pub const PRODUCTS: &str = "/api/v1/products";
 
-/// What a reader leaves to the writers between two requests.
+/// A reader's pause between two requests, which leaves time to the writers.
 const PACE: Duration = Duration::from_millis(5);
 
 /// The products whose creation was acknowledged: name and id.
@@ -36,13 +36,13 @@ impl Known {
     }
 }
 
-/// Makes a product, changes it a few times and archives it or not, and then the next one.
+/// Creates a product, changes it a few times, archives it or not, and goes on to the next one.
 #[derive(Debug)]
 pub struct Writer {
     pub client: Client,
     api_key: String,
     known: Known,
-    /// What is to be asked again: everything with a key, and what is in doubt without one.
+    /// What to ask again: everything with a key, and what is in doubt without one.
     unsettled: Vec<(Asked, Request)>,
 }
 
@@ -56,7 +56,7 @@ impl Writer {
         }
     }
 
-    /// Writes until it is to stop.
+    /// Writes until told to stop.
     pub async fn write(&mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             self.client.go_home();
@@ -92,7 +92,7 @@ impl Writer {
         Some(())
     }
 
-    /// Makes a change, under a key unless it archives. The answer comes back if it is a success.
+    /// Makes a change, under a key unless it archives. Returns the answer if it is a success.
     async fn change(
         &mut self,
         product: &str,
@@ -131,7 +131,7 @@ impl Writer {
         answer.filter(|answer| answer.status < 300 || !keyed)
     }
 
-    /// Asks once more for everything that is to be asked again, until there is an answer.
+    /// Repeats everything that is to be asked again, until there is an answer.
     pub async fn settle(&mut self, stop: &AtomicBool) {
         for (asked, request) in std::mem::take(&mut self.unsettled) {
             self.client.insist(&asked, &request, stop).await;
@@ -139,7 +139,7 @@ impl Writer {
     }
 }
 
-/// Reads products that somebody makes just now.
+/// Reads products while they are being made.
 #[derive(Debug)]
 pub struct Reader {
     pub client: Client,
@@ -156,7 +156,7 @@ impl Reader {
         }
     }
 
-    /// Reads until it is to stop.
+    /// Reads until told to stop.
     pub async fn read(&mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             self.client.go_home();

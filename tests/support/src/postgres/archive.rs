@@ -1,4 +1,4 @@
-//! A cluster that archives its log, and what PostgreSQL's own tools make of that: docs/backup.md, as it is tried.
+//! A cluster that archives its log, and PostgreSQL's own tools for using that archive: tries out docs/backup.md.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -10,12 +10,12 @@ use super::{Cluster, path};
 /// Longer than anything here takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Paths are seen from the folder of the data.
+/// Relative to the data folder.
 const ARCHIVE: &str =
     "-c archive_mode=on -c archive_command='test ! -f ../archive/%f && cp %p ../archive/%f'";
 
 impl Cluster {
-    /// A cluster that archives each segment of its log that is full, into `archive` in its folder.
+    /// A cluster that archives each full segment of its log, into `archive` in its folder.
     ///
     /// # Panics
     ///
@@ -26,7 +26,7 @@ impl Cluster {
         cluster
     }
 
-    /// Copies the whole cluster while it runs, into `base` in its folder.
+    /// Copies the whole running cluster, into `base` in its folder.
     ///
     /// # Panics
     ///
@@ -41,11 +41,11 @@ impl Cluster {
         self.run("pg_verifybackup", &["base"]);
     }
 
-    /// Has what was written so far archived.
+    /// Archives everything that was written so far.
     ///
     /// # Panics
     ///
-    /// When it is not, in a minute.
+    /// When it is not archived within a minute.
     pub fn archive(&self) {
         let segment = self.ask("postgres", "SELECT pg_walfile_name(pg_switch_wal())");
         let archived = self.folder().join("archive").join(segment);
@@ -60,7 +60,8 @@ impl Cluster {
         }
     }
 
-    /// Another cluster: what was copied by [`back_up`](Cluster::back_up), with everything after it that was archived up to that time. It takes writes.
+    /// Another cluster: the copy that [`back_up`](Cluster::back_up) made, with everything that was archived after it,
+    /// up to that time. It accepts writes.
     ///
     /// # Panics
     ///
@@ -81,7 +82,7 @@ impl Cluster {
         recovered
     }
 
-    /// Puts a copy of a cluster in the place of a new one, to be recovered when it starts.
+    /// Puts a copy of a cluster in the place of a new one, to be recovered at startup.
     pub(super) fn take_over(folder: &Path, base: &Path, user: Option<(u32, u32)>) {
         let copy = "cp -a \"$0\" data && touch data/recovery.signal";
         run(folder, user, "sh", &["-c", copy, &base.to_string_lossy()]);
@@ -109,7 +110,7 @@ fn run(folder: &Path, user: Option<(u32, u32)>, program: &str, arguments: &[&str
     assert!(output.status.success(), "{program} {arguments:?}: {said}");
 }
 
-/// Dumps the database at `url` by `pg_dump` into a file.
+/// Dumps the database at `url` into a file, with `pg_dump`.
 ///
 /// # Panics
 ///

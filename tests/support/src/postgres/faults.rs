@@ -1,4 +1,4 @@
-//! What can happen to a cluster: restarts, the loss of its machine, a standby that takes over.
+//! The faults of a cluster: restarts, the loss of its machine, a standby that takes over.
 
 use std::fs::{read_to_string, remove_file};
 use std::os::unix::process::CommandExt as _;
@@ -11,8 +11,8 @@ use super::{Cluster, path};
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Cluster {
-    /// Restarts the server, and waits until it takes connections again. `mode` is `fast`, which rolls back what
-    /// runs, or `immediate`, which leaves that to the recovery.
+    /// Restarts the server, and waits until it accepts connections again. `mode` is `fast`, which rolls back
+    /// what is running, or `immediate`, which leaves that to recovery.
     ///
     /// # Panics
     ///
@@ -21,7 +21,7 @@ impl Cluster {
         self.control(&["restart", "-m", mode]);
     }
 
-    /// Makes a standby, without which this primary acknowledges nothing from then on.
+    /// Makes a standby, without which this primary acknowledges nothing from now on.
     ///
     /// # Panics
     ///
@@ -29,7 +29,8 @@ impl Cluster {
     pub fn synchronous_standby(&self) -> Cluster {
         let primary = format!("host=127.0.0.1 port={} user=invoicing", self.port);
         let standby = Cluster::make("", &primary);
-        // Only now, so that the standby does not have it from the primary and wait for one, too.
+        // Only now, so that the standby does not inherit the setting from the primary and wait for a standby
+        // itself.
         self.ask(
             "postgres",
             "ALTER SYSTEM SET synchronous_standby_names = '*'",
@@ -42,7 +43,7 @@ impl Cluster {
         standby
     }
 
-    /// Makes this standby the primary, and waits until it takes writes.
+    /// Makes this standby the primary, and waits until it accepts writes.
     ///
     /// # Panics
     ///
@@ -51,12 +52,12 @@ impl Cluster {
         self.control(&["promote"]);
     }
 
-    /// Ends all processes of the server at once (SIGKILL), as the loss of its machine would. It does not start
+    /// Ends all processes of the server at once (SIGKILL), as the loss of its machine would. It is not started
     /// again.
     ///
     /// # Panics
     ///
-    /// When it does not run.
+    /// When it is not running.
     pub fn kill(&self) {
         let file = self.folder().join("data/postmaster.pid");
         let text = read_to_string(&file).expect("the server runs");
@@ -64,7 +65,7 @@ impl Cluster {
         let process = format!("/proc/{main}/stat");
         let ended = || read_to_string(&process).map_or(true, |stat| stat.contains(") Z "));
         wait("the server does not end", ended);
-        // What the kernel keeps of it: line 7 has the key and the id of its System V shared memory.
+        // What the kernel keeps for it: line 7 has the key and the id of its System V shared memory.
         let memory = text
             .lines()
             .nth(6)
@@ -72,22 +73,22 @@ impl Cluster {
         let _ = Command::new("ipcrm")
             .args(["-m", memory.unwrap_or_default()])
             .status();
-        // The keeper must not take somebody else for the server later.
+        // The keeper must not mistake another process for the server later.
         remove_file(&file).expect("it was read");
     }
 
-    /// Stops all processes of the server where they are (SIGSTOP): it takes connections, and says nothing any
-    /// more, as when its machine hangs. It is killed when what comes back is dropped.
+    /// Stops all processes of the server (SIGSTOP): it still accepts connections, but never answers, as if its
+    /// machine hung. Dropping the returned value kills it.
     ///
     /// # Panics
     ///
-    /// When it does not run.
+    /// When it is not running.
     pub fn freeze(&self) -> Frozen<'_> {
         self.signal("STOP");
         Frozen(self)
     }
 
-    /// Sends a signal to all processes of the server. The id of the first one comes back.
+    /// Sends a signal to all processes of the server. Returns the id of the first one.
     fn signal(&self, name: &str) -> String {
         let file = self.folder().join("data/postmaster.pid");
         let text = read_to_string(file).expect("the server runs");

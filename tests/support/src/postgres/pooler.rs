@@ -1,4 +1,4 @@
-//! A pooler between the tests and a cluster: pgbouncer in transaction mode.
+//! pgbouncer in transaction mode, between the tests and a cluster.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use super::{Cluster, path};
 use crate::port;
 
-/// Starts pgbouncer in the folder of a cluster, whose keeper stops it. Its port comes back.
+/// Starts pgbouncer in the folder of a cluster, whose keeper stops it. Returns its port.
 pub(super) fn start(cluster: &Cluster) -> u16 {
     let port = port::free();
     let settings = format!(

@@ -1,4 +1,5 @@
-//! Teams with their keys, and devices with their tokens, made by the command line as an operator would.
+//! Teams with their keys, and devices with their tokens, created with the command line as an operator
+//! would.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,15 +11,15 @@ use super::{Commands, Service, text};
 use crate::caller::{Answer, Request};
 use crate::deployment::{Skip, variable};
 
-/// A pair of RFC 7636, appendix B.
+/// The code verifier of RFC 7636, appendix B.
 pub const CODE_VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 /// The S256 challenge of [`CODE_VERIFIER`].
 pub const CODE_CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/// The command that makes a team.
+/// The command that creates a team.
 const TEAM: [&str; 4] = ["team", "create", "--name", "contract test"];
 
-/// A text that is made when it is first looked at. Most tests need one key of three, and each is a command.
+/// A text that is computed on first use. Most tests need one key of three, and each takes a command.
 #[derive(Clone, Debug)]
 pub struct Lazy(Arc<LazyLock<String, Box<dyn FnOnce() -> String + Send + Sync>>>);
 
@@ -28,7 +29,7 @@ impl Lazy {
         Self(Arc::new(LazyLock::new(Box::new(make))))
     }
 
-    /// What there is already.
+    /// A text that already exists.
     fn given(text: String) -> Self {
         Self::new(|| Ok(text))
     }
@@ -51,7 +52,7 @@ impl fmt::Display for Lazy {
 /// A team and its keys.
 #[derive(Clone, Debug)]
 pub struct Team {
-    /// Its id; empty on a deployment that does not tell it.
+    /// Its id; empty if the deployment does not provide it.
     pub id: String,
     /// A *Read & Write* key, mode Live.
     pub live: Lazy,
@@ -71,7 +72,7 @@ impl Commands {
 }
 
 impl Service {
-    /// A new team with three keys; on a deployment without its database, the one of the variables.
+    /// A new team with three keys; on a deployment without its database, the one from the variables.
     ///
     /// # Errors
     ///
@@ -120,7 +121,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// When the deployment does not give it.
+    /// When the deployment does not provide it.
     pub fn other_team_key(&self) -> Result<String, Skip> {
         match self.commands.database {
             Some(_) => Ok(self.new_team()?.live.to_string()),
@@ -134,9 +135,9 @@ impl Service {
 pub struct Device {
     /// The person.
     pub user_id: String,
-    /// The app.
+    /// The OAuth client of the app.
     pub client_id: String,
-    /// Where the app is sent its codes.
+    /// The redirect URI of the app.
     pub redirect_uri: String,
     /// The tokens of its session.
     pub access_token: String,
@@ -146,12 +147,12 @@ pub struct Device {
     pub team_id: String,
     /// A file of this team.
     pub file_id: String,
-    /// A team that the person is no member of.
+    /// A team that the person is not a member of.
     pub other_team_id: Lazy,
 }
 
 impl Service {
-    /// A new device, signed in; on a deployment without its database, the one of the variables.
+    /// A new device, signed in; on a deployment without its database, the one from the variables.
     ///
     /// # Errors
     ///

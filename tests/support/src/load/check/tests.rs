@@ -1,4 +1,4 @@
-//! The checker is shown a history that keeps every promise, and then the same with one promise broken.
+//! Shows the checker a history that keeps every promise, and then the same with one promise broken.
 
 use serde_json::json;
 
@@ -57,7 +57,7 @@ impl Scenario {
         self.add(Asked::Refresh { token }, answer)
     }
 
-    /// Asserts that the checker says exactly this of the scenario, when the catalog is such in the end.
+    /// Asserts that the checker reports exactly this for the scenario, when this is the final catalog.
     #[track_caller]
     fn is(&self, catalog: &[Value], said: &[&str]) {
         let problems = check(&self.0, catalog);
@@ -70,7 +70,7 @@ impl Scenario {
     }
 }
 
-/// The product in a version; 3 is archived.
+/// The product in this version; version 3 is archived.
 fn product(version: u64) -> Value {
     json!({
         "id": "id-of-p", "name": "p", "unitPrice": version.min(2), "description": version.min(2),
