@@ -3,7 +3,7 @@
 //! Deleting an account is one transaction, after which sessions and much else are deleted step by step (`emptying`). The
 //! user is locked first, so that no team can add them meanwhile; then their teams are locked and left one after another, as
 //! [`super::membership`] describes. The last owner of a team with other members keeps the account until another owner is
-//! named, unless the operator deletes it.
+//! named, unless the operator deletes it. This is checked before anything is locked, and once more afterwards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,14 @@ use std::time::Duration;
 use super::App;
 use super::browser_session::require_person;
 use super::lease;
-use super::membership::{end_invitations, leave, lock_team, tell_revoked};
+use super::membership::{end_invitations, leave, lock_team, require_may_leave, tell_revoked};
 use super::user::remove_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::id::{AuditEventId, UserId};
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
+use crate::domain::member::{Member, Role};
 use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::time::Timestamp;
 use crate::store::{Sql, audit, member, refused_sign_in, user};
@@ -134,6 +135,20 @@ impl App {
     /// longer signed in; any store error.
     pub async fn delete_account(&self, person: Person) -> Result<(), Error> {
         let user_id = person.user_id;
+        // Others wait for what a deletion locks. So one that is refused, and may be tried again and again, locks nothing.
+        self.require_reader(user_id, person.session_id, None)
+            .await?;
+        let may_leave = async move |sql: Sql<'_>| {
+            let teams = member::list_teams(user_id, Part::first(u32::MAX));
+            for listed in sql.run(teams).await? {
+                let Member { team_id, role, .. } = listed.member;
+                if role == Role::Owner {
+                    require_may_leave(sql, team_id, user_id, role).await?;
+                }
+            }
+            Ok(())
+        };
+        self.store.read(user_id, may_leave).await?;
         self.delete(Actor::Person(person), user_id).await
     }
 
@@ -154,7 +169,7 @@ impl App {
         let ids = Arc::clone(&self.ids);
         let actor = by.clone();
         let keys = self.store.write(&by, async move |sql| {
-            sql.run(user::lock_to_remove(user_id)).await?;
+            sql.run(user::lock(user_id)).await?;
             if let Actor::Person(person) = &actor {
                 sql.run(require_person(person)).await?;
             }

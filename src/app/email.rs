@@ -25,7 +25,7 @@ use crate::domain::user::{User, parse_email};
 use crate::mail::require_address;
 use crate::sql::ScriptError;
 use crate::store::{
-    Sql, audit, email_change as changes, invitation, member, one_time_link, password, user,
+    Batch, Sql, audit, email_change as changes, invitation, member, one_time_link, password, user,
 };
 
 impl App {
@@ -106,8 +106,17 @@ impl App {
     /// [`Error::InvalidToken`] when the person is no longer signed in; any store error.
     pub async fn change_email(&self, person: Person, link: &Secret) -> Result<(), Error> {
         let (outbox, letters) = self.mail()?;
-        let place = outbox.reserve()?;
         let (now, user_id, digest) = (self.now(), person.user_id, link.digest());
+        // Others wait for what a change locks. So one that is refused, and may be tried again and again, locks nothing.
+        self.require_reader(user_id, person.session_id, None)
+            .await?;
+        let check = async move |sql: Sql<'_>| {
+            let found = sql.run(changes::find(user_id, &digest, now)).await?;
+            let email = found.ok_or(Error::LinkNotValid)?.email;
+            sql.run(require_free(user_id, &email, false)).await
+        };
+        self.store.read(user_id, check).await?;
+        let place = outbox.reserve()?;
         let event = self.event(&Actor::Person(person.clone()), Action::ChangeEmail);
         let event = event.to(user_id.0);
         let change = async move |sql: Sql<'_>| {
@@ -163,20 +172,20 @@ async fn set_email(
     email: &str,
     event: &AuditEvent,
 ) -> Result<User, ScriptError> {
+    // Only the command line is told whose it is.
+    let says_whose = event.actor.is_none();
     // The teams, too, so that none invites the new address meanwhile.
     sql.run((member::lock_teams(user_id), user::lock_all()))
         .await?;
-    let (before, owner) = sql
-        .run((user::find(user_id), user::find_email(email)))
+    let (before, ()) = sql
+        .run((
+            user::find(user_id),
+            require_free(user_id, email, says_whose),
+        ))
         .await?;
     let before = before.ok_or_else(|| User::missing(user_id))?;
     if before.email == email {
         return Ok(before);
-    }
-    if let Some(other) = owner.filter(|it| it.id != user_id) {
-        // Only the command line is told whose it is.
-        let other = event.actor.is_none().then_some(&other);
-        return Err(User::email_taken(email, other).into());
     }
     let account = account(&before.email);
     sql.run((
@@ -189,4 +198,14 @@ async fn set_email(
     ))
     .await?;
     Ok(before)
+}
+
+/// Refuses an email that another user has, and says whose it is, if it may.
+fn require_free(user_id: UserId, email: &str, says_whose: bool) -> impl Batch<Out = ()> {
+    user::find_email(email).rule(move |owner| match owner {
+        Some(other) if other.id != user_id => {
+            Err(User::email_taken(email, says_whose.then_some(&other)))
+        }
+        _ => Ok(()),
+    })
 }

@@ -172,6 +172,20 @@ async fn require_another_owner(
     Err(Member::last_owner(&team.name).into())
 }
 
+/// Step 3, for a member who is about to leave. Returns whether there are other members.
+pub(super) async fn require_may_leave(
+    sql: Sql<'_>,
+    team_id: TeamId,
+    user_id: UserId,
+    role: Role,
+) -> Result<bool, ScriptError> {
+    let has_others = sql.run(member::has_others(team_id, user_id)).await?;
+    if has_others && role == Role::Owner {
+        require_another_owner(sql, team_id, user_id).await?;
+    }
+    Ok(has_others)
+}
+
 /// Step 3, for a member who leaves. Returns the keys that have ended.
 pub(super) async fn leave(
     sql: Sql<'_>,
@@ -180,10 +194,7 @@ pub(super) async fn leave(
     role: Role,
     now: Timestamp,
 ) -> Result<Vec<ApiKeyId>, ScriptError> {
-    if sql.run(member::has_others(team_id, user_id)).await? {
-        if role == Role::Owner {
-            require_another_owner(sql, team_id, user_id).await?;
-        }
+    if require_may_leave(sql, team_id, user_id, role).await? {
         return Ok(Vec::new());
     }
     let links = share_link::revoke_all(team_id, now);

@@ -97,6 +97,7 @@ pub struct App {
     browser_uses: LastUsed<BrowserSessionId>,
     hashing: Hashing,
     part_turns: PartTurns,
+    import_turns: Arc<Semaphore>,
     device_cookies: OnceLock<DeviceCookies>,
     refused_sign_ins: RefusedCounts,
     counts: Counts,
@@ -126,8 +127,9 @@ pub struct Presented {
     pub holder: Holder,
 }
 
-/// How many resets may wait to be looked up: at most a tenth of the letters that may wait.
-const RESETS: usize = 100;
+/// How many resets may wait to be looked up. Ten requests at once are within the rate limit of an address, so those of twenty
+/// addresses may; and known callers, who have at most three quarters of the requests, find room for their letters.
+const RESETS: usize = 200;
 
 /// How many resets are looked up at a time. Most of that time is spent waiting for PostgreSQL.
 const RESET_TURNS: usize = 8;
@@ -151,6 +153,7 @@ impl App {
     ) -> Result<App, Error> {
         let cursor_key = shared_secret(&store, SharedSecret::Cursor).await?;
         let part_turns = PartTurns::new(store.parts_at_once());
+        let import_turns = Arc::new(Semaphore::new(store.imports_at_once()));
         Ok(App {
             store,
             clock,
@@ -163,6 +166,7 @@ impl App {
             browser_uses: LastUsed::default(),
             hashing: Hashing::default(),
             part_turns,
+            import_turns,
             device_cookies: OnceLock::new(),
             refused_sign_ins: RefusedCounts::default(),
             counts: Counts::default(),
@@ -222,6 +226,11 @@ impl App {
     /// [`Error::Internal`] if the turns were closed, which nothing does.
     pub async fn next_part(&self, holder: Holder) -> Result<PartTurn, Error> {
         self.part_turns.next(holder).await
+    }
+
+    /// The turns to work on an import.
+    pub(crate) fn import_turns(&self) -> &Arc<Semaphore> {
+        &self.import_turns
     }
 
     /// The time now, by the clock of this service.

@@ -14,7 +14,6 @@
 use super::App;
 use super::session_end::end_by_token;
 use crate::domain::Error;
-use crate::domain::holder::Holder;
 use crate::domain::id::AuditEventId;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::{Digest, Secret};
@@ -38,7 +37,7 @@ impl App {
     ) -> Result<bool, Error> {
         // Revoke 1
         let (digest, now) = (token.digest(), self.now());
-        let (_, _turn) = self.token_turn(&digest).await?;
+        let turn = self.token_turn(&digest).await?;
         let revocation = Revocation {
             token: digest,
             client_id,
@@ -47,7 +46,7 @@ impl App {
             now,
         };
         let script = async move |sql: Sql<'_>| revoke_token(sql, &revocation).await;
-        Ok(self.store.write(Holder::Exchanges, script).await??)
+        Ok(self.store.write(turn.holder, script).await??)
     }
 }
 

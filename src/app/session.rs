@@ -7,8 +7,9 @@
 //!
 //! # Exchange of an authorization code (RFC 6749, 4.1.3; RFC 7636, 4.6)
 //!
-//! - **Code 1** Before the transaction: take the digests of the code and of the verifier, and draw the session's id and a
-//!   pair of tokens. A refusal costs as much as a grant.
+//! - **Code 1** Before the transaction: take the digests of the code and of the verifier, find the code's user, wait until
+//!   no other request is exchanging the code, and draw the session's id and a pair of tokens. A refusal costs as much as a
+//!   grant.
 //! - **Code 2** A code that was used before ends the session that its first use started, whatever comes with it: one of the
 //!   two uses is a thief's (RFC 6749, 4.1.2). `invalid_grant`.
 //! - **Code 3** A client that does not exist is `invalid_client`.
@@ -20,8 +21,9 @@
 //!
 //! # Refresh (RFC 6749, 6; RFC 9700, 4.14.2)
 //!
-//! - **Refresh 1** Before the transaction: take the digest of the presented token, wait until no other token of its session
-//!   is being handled, draw the successor pair, and seal it under a key derived from the presented token ([`grace`]).
+//! - **Refresh 1** Before the transaction: take the digest of the presented token, find its session and user, wait until no
+//!   other token of the session is being handled, draw the successor pair, and seal it under a key derived from the
+//!   presented token ([`grace`]).
 //! - **Refresh 2** A token that is unknown, or whose session is over, is `invalid_grant`. A spent token stays
 //!   known as long as its session.
 //! - **Refresh 3** An unspent token ends the grace of the token before it, whether it is granted or not: the client that
@@ -72,6 +74,18 @@ use crate::store::{Sql, auth_code, oauth_client, session, token};
 /// How long a request may wait for others that present the same: as long as for the database.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A turn to exchange what was presented: one code, or the tokens of one session, one request after another.
+///
+/// Callers who present something share [`Holder::Exchanges`] only while it is looked up. The exchange itself runs for the
+/// user, who could keep a row busy that it waits for.
+pub(super) struct ExchangeTurn {
+    /// The user, or [`Holder::Exchanges`] if what was presented is unknown: then there is nothing to change or wait for.
+    pub holder: Holder,
+    /// The session, or the code or unknown token itself.
+    subject: Subject,
+    _turn: Turn,
+}
+
 impl App {
     /// Exchanges a code or a refresh token for a pair of tokens, as described [above](self).
     ///
@@ -111,10 +125,8 @@ impl App {
         client_id: ClientId,
         device: Device,
     ) -> Result<TokenSet, Error> {
-        let _turn = self
-            .exchange_turn(Subject::presented(&code.digest()))
-            .await?;
         // Code 1
+        let turn = self.code_turn(&code.digest()).await?;
         let now = self.now();
         let pair = TokenPair::draw();
         let exchange = CodeExchange {
@@ -127,7 +139,7 @@ impl App {
             pair: pair.digests(),
             now,
         };
-        let user_id = self.carry_out_exchange(exchange).await?;
+        let user_id = self.carry_out_exchange(turn.holder, exchange).await?;
         self.counts.tokens.issued.one();
         Ok(token_set(
             pair,
@@ -144,7 +156,7 @@ impl App {
         device: Device,
     ) -> Result<TokenSet, Error> {
         // Refresh 1
-        let (session, _turn) = self.token_turn(&token.digest()).await?;
+        let turn = self.token_turn(&token.digest()).await?;
         let now = self.now();
         let pair = TokenPair::draw();
         let refresh = Refresh {
@@ -155,12 +167,11 @@ impl App {
             sealed: grace::seal(token, &pair)?,
             now,
         };
-        let subjects = [session];
         let event_id = self.ids.next(now);
         let script = async move |sql: Sql<'_>| refresh_token(sql, &refresh, event_id).await;
         let refreshed = self
             .store
-            .write_in_group(Holder::Exchanges, subjects, script)
+            .write_in_group(turn.holder, [turn.subject], script)
             .await??;
         let pair = match &refreshed.given_before {
             Some(sealed) => {
@@ -180,34 +191,57 @@ impl App {
         ))
     }
 
-    /// Waits for a turn of the token's session, whose tokens are handled one after another. All callers who present tokens
-    /// are one [holder](Holder::Exchanges): those of one session would wait for its row while they hold what the others
-    /// need.
+    /// Waits for the turn of a token's session.
     ///
     /// # Errors
     /// As for [`exchange_turn`](App::exchange_turn); any store error.
-    pub(super) async fn token_turn(&self, token: &Digest) -> Result<(Subject, Turn), Error> {
+    pub(super) async fn token_turn(&self, token: &Digest) -> Result<ExchangeTurn, Error> {
         let find = token::find_session(token);
         let session = self.store.look_up(Holder::Exchanges, find, 1).await?;
-        let subject = session.map_or_else(|| Subject::presented(token), Subject::session);
-        Ok((subject, self.exchange_turn(subject).await?))
+        let (subject, user_id) = match session {
+            Some((id, user_id)) => (Subject::session(id), Some(user_id)),
+            None => (Subject::presented(token), None),
+        };
+        self.exchange_turn(subject, user_id).await
     }
 
-    /// Waits for a turn to handle what was presented.
+    /// Waits for the turn of a code.
+    ///
+    /// # Errors
+    /// As for [`exchange_turn`](App::exchange_turn); any store error.
+    async fn code_turn(&self, code: &Digest) -> Result<ExchangeTurn, Error> {
+        let find = auth_code::find_user(code);
+        let user_id = self.store.look_up(Holder::Exchanges, find, 1).await?;
+        self.exchange_turn(Subject::presented(code), user_id).await
+    }
+
+    /// Waits for the turn of `subject`.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when too many wait, or for too long.
-    async fn exchange_turn(&self, presented: Subject) -> Result<Turn, Error> {
-        let turn = timeout(EXCHANGE_TIMEOUT, self.exchanges.turn(presented)).await;
+    async fn exchange_turn(
+        &self,
+        subject: Subject,
+        user_id: Option<UserId>,
+    ) -> Result<ExchangeTurn, Error> {
+        let turn = timeout(EXCHANGE_TIMEOUT, self.exchanges.turn(subject)).await;
         let none = || Error::unavailable("too many present what is of the same session");
-        turn.ok().flatten().ok_or_else(none)
+        Ok(ExchangeTurn {
+            holder: user_id.map_or(Holder::Exchanges, Holder::from),
+            subject,
+            _turn: turn.ok().flatten().ok_or_else(none)?,
+        })
     }
 
     /// Steps Code 2 to Code 5: signs a user in, with the given session and pair of tokens, and returns the user.
-    pub(crate) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
+    pub(crate) async fn carry_out_exchange(
+        &self,
+        holder: impl Into<Holder>,
+        exchange: CodeExchange,
+    ) -> Result<UserId, Error> {
         let event_id = self.ids.next(exchange.now);
         let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange, event_id).await;
-        Ok(self.store.write(Holder::Exchanges, script).await??)
+        Ok(self.store.write(holder, script).await??)
     }
 
     /// The access token that a request presented.

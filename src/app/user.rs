@@ -89,12 +89,14 @@ pub(super) async fn remove_user(
     id: UserId,
     now: Timestamp,
 ) -> Result<(), ScriptError> {
-    // So that the email cannot change meanwhile.
-    let lock = user::lock_to_remove(id);
+    // So that the email cannot change meanwhile, and no code is added. Whoever exchanges one has it locked and keeps the user,
+    // so the codes come before the lock that waits for those who do.
+    let lock = (user::lock(id), auth_code::delete_unused(id));
+    let lock = (lock, user::lock_to_remove(id));
     let (_, user) = sql.run((lock, user::find(id))).await?;
     let User { email, .. } = user.ok_or_else(|| User::missing(id))?;
-    let gone = (member::delete_all(id), auth_code::delete_unused(id));
-    sql.run((user::remove(id, now), gone)).await?;
+    sql.run((user::remove(id, now), member::delete_all(id)))
+        .await?;
     let ways_in = (
         password::delete(id),
         passkey::delete_all(id),

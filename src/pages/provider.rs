@@ -1,15 +1,17 @@
 //! The way to the OpenID provider and back: `/sign-in/provider`, `/account/link`, `/confirm/provider` and
 //! `/invitation/{token}/provider` lead there, `/sign-in/callback` leads back (docs/decisions.md, P28, P29 and V10).
 //!
-//! 1. One goes there by a link: browsers apply `form-action` to each redirect behind a form. The way there changes nothing; what
-//!    comes back with the browser is in a cookie of its own ([`crate::domain::authentication_request`]).
-//! 2. A link of another site may lead to where one signs in, if nobody is. To where one links, confirms or joins, a link of ours
-//!    alone does: else somebody could have their own identity linked to the account of whoever follows theirs. A form leads to
-//!    none of these: no way back is one ([`way_back`]).
-//! 3. The way back is the one GET that changes something. It is a navigation from another site, which brings our cookies as they
-//!    are `SameSite=Lax`; that it belongs to this browser, the state says, which the cookie has, too. HEAD does nothing.
-//! 4. Whoever links or confirms has to be in the session in which they left. Who links has proven who they are before that.
-//! 5. Whoever has confirmed is led to the page of the form, and does it again: nothing has waited.
+//! 1. Users go there by a link: browsers apply `form-action` to each redirect after a form. The way there changes nothing;
+//!    what comes back with the browser is in a cookie of its own ([`crate::domain::authentication_request`]).
+//! 2. Another site's link may lead to signing in, if no user is signed in. Only a link of ours leads to linking, confirming
+//!    or joining: otherwise attackers could have their own identity linked to the account of a user who follows their link.
+//!    A form leads to none of these: no way back is one ([`way_back`]).
+//! 3. The way back is the only GET that changes something. It is a navigation from another site, which brings our cookies as
+//!    they are `SameSite=Lax`; the state, which the cookie has, too, shows that it belongs to this browser. HEAD does
+//!    nothing.
+//! 4. A user who links or confirms has to be in the session in which they left. One who links has proven who they are before
+//!    that.
+//! 5. A user who has confirmed is redirected to the page of the form, and submits it again: nothing has waited.
 
 use std::sync::Arc;
 
@@ -37,7 +39,7 @@ use crate::http::Api;
 use crate::log::ErrorCode;
 use crate::oidc::{self, Provider, Turn};
 
-/// The longest code that is sent on.
+/// The longest code that is passed on.
 const CODE_LENGTH: usize = 4_096;
 
 #[derive(Template)]
@@ -53,7 +55,7 @@ struct ProviderPage {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/sign-in/provider")
         .shows("go_to_sign_in", go_to_sign_in)?
@@ -72,7 +74,7 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
         .and_no_more::<NoVariables>()
 }
 
-/// What a page needs to lead to the provider.
+/// Returns the provider's name, for pages that lead to it.
 pub(super) fn name(visit: &Visit) -> Option<String> {
     let provider = visit.context.context().provider.as_ref();
     provider.map(|it| it.name().to_owned())
@@ -86,7 +88,7 @@ fn provider(visit: &Visit) -> Result<&Provider, Failure> {
 async fn go_to_sign_in(visit: Arc<Visit>, _: NoVariables) -> Answer {
     provider(&visit)?;
     let next = next(&visit);
-    // No other site has somebody signed in as somebody else.
+    // No other site may get a user signed in as another.
     if visit.in_browser.is_some() && visit.require_own_link().is_err() {
         return Ok(see_other(&next));
     }
@@ -118,7 +120,7 @@ async fn go_to_join(visit: Arc<Visit>, path: TokenPath) -> Answer {
     if visit.in_browser.is_some() {
         return Ok(see_other(&invitation(&link)));
     }
-    // Nobody without a good link goes there with one.
+    // Only a valid link is taken there.
     visit.app().get_invitation(&link).await?;
     go(&visit, Purpose::Join(link), "/").await
 }
@@ -132,7 +134,7 @@ fn next(visit: &Visit) -> String {
 async fn go(visit: &Visit, purpose: Purpose, next: &str) -> Answer {
     let provider = provider(visit)?;
     let (request, cookie) = visit.app().begin_authentication(purpose, next).await?;
-    // Whoever is signed in and signs in wants to be somebody else, and so does who comes from where it did not work.
+    // A signed-in user who signs in wants to be another, and so does one who comes from where it did not work.
     let again = visit.in_browser.is_some() && request.purpose == Purpose::SignIn;
     let anew = again || visit.query("anew").is_some();
     let address = visit.browser().visitor.address;
@@ -158,14 +160,14 @@ async fn come_back(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let Some(request) = request.filter(|it| it.state == state) else {
         return stray(&visit);
     };
-    // Whoever is told that it is too full has still everything to come back with.
+    // A user who is told that it is too busy still has everything to come back with.
     let turn = match provider.turn_with_code(visit.browser().visitor.address) {
         Ok(turn) => turn,
         Err(error) => return not_proven(&visit, provider, &request, &error),
     };
     let answered = taken_up(&visit, provider, turn, request).await;
     let mut answer = answered.unwrap_or_else(|failure| error::answer(&visit, failure));
-    // Whatever became of it, it is used.
+    // Whatever became of it, it is used up.
     let cleared = Cookie::Provider.clear(&visit.site);
     answer.headers_mut().append(SET_COOKIE, cleared);
     Ok(answer)
@@ -182,7 +184,7 @@ async fn taken_up(
         let message = "You went back, or it does not let you in here. Nothing was changed.";
         return refused(visit, "You did not sign in there", message, &request);
     };
-    // Whoever has signed in meanwhile is asked there, and not made another user.
+    // A user who has signed in meanwhile is asked there, and not made another user.
     if let (Purpose::Join(link), Some(_)) = (&request.purpose, &visit.in_browser) {
         return Ok(see_other(&invitation(link)));
     }
@@ -192,6 +194,8 @@ async fn taken_up(
         Ok(claims) => claims,
         Err(error) => return not_proven(visit, provider, &request, &error),
     };
+    // Others wait for it, and the user may have to wait for locks of their own from here on.
+    drop(turn);
     let app = visit.app();
     let done = match &request.purpose {
         Purpose::SignIn => app
@@ -230,7 +234,7 @@ fn in_session(visit: &Visit, id: BrowserSessionId) -> Option<&InBrowser> {
     visit.in_browser.as_ref().filter(|it| it.session.id == id)
 }
 
-/// What is said when the provider knows somebody, and this is not whom it takes.
+/// Answers if the provider has proven an identity that is not accepted here.
 fn of_nobody(
     visit: &Visit,
     provider: &Provider,
@@ -309,7 +313,7 @@ fn not_proven(
     Ok(refused_as(answer, Some(code)))
 }
 
-/// Nobody has left from this browser, or it is long ago, or used.
+/// Answers if no sign-in left from this browser, or it was too long ago, or is used up.
 fn stray(visit: &Visit) -> Answer {
     let title = "This sign-in is over".to_owned();
     let message = "It began more than ten minutes ago, or in another browser, or was done already. Begin again.";
@@ -327,7 +331,7 @@ fn refused(visit: &Visit, title: &str, message: &str, request: &AuthenticationRe
     page(visit, status, title.to_owned(), message, way_on(request))
 }
 
-/// Where one tries again.
+/// Returns where to try again.
 fn way_on(request: &AuthenticationRequest) -> String {
     match &request.purpose {
         Purpose::SignIn => format!("/sign-in?anew=1&next={}", encoded(&request.next)),

@@ -1,4 +1,4 @@
-//! What all pages share.
+//! The state that all pages share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,33 +11,31 @@ use crate::domain::id::{TeamId, UserId};
 use crate::settings::Origin;
 use crate::weak_map::WeakMap;
 
-/// How long a user waits who has broken off a download.
+/// How long a user who has broken off a download waits for another.
 const BROKEN_OFF: Duration = Duration::from_secs(1);
 
-/// So many files may be on the way, or wait for their turn, each of five megabytes of memory.
+/// How many files may be on the way, or wait for their turn, each of five megabytes of memory.
 const IMPORTS: usize = 32;
 
-/// So many of these may be of one team, each of another user.
+/// How many of these may be of one team, each of another user.
 const OF_A_TEAM: usize = 4;
 
-/// What all pages share.
+/// The state that all pages share.
 pub(super) struct Site {
     /// Where people reach them.
     pub(super) origin: Origin,
-    /// Who downloads something that is made while it is sent.
+    /// The users who download something that is made while it is sent.
     downloads: WeakMap<UserId, Semaphore>,
     imports: Arc<Semaphore>,
-    /// Who imports something.
+    /// The users who import something.
     importers: WeakMap<UserId, Semaphore>,
     teams: WeakMap<TeamId, Team>,
-    /// Those who wait to do what takes the processor and the one writer of SQLite.
-    costly: Arc<Queue<()>>,
 }
 
 /// The imports of a team.
 struct Team {
     room: Arc<Semaphore>,
-    line: Queue<()>,
+    line: Arc<Queue<()>>,
 }
 
 impl Site {
@@ -48,42 +46,40 @@ impl Site {
             imports: Arc::new(Semaphore::new(IMPORTS)),
             importers: WeakMap::default(),
             teams: WeakMap::default(),
-            costly: Arc::default(),
         }
     }
 
-    /// A turn for a download, if this user has none.
+    /// Returns a turn for a download, if this user has none.
     pub(super) fn download(&self, user_id: UserId) -> Option<Download> {
         let of_user = self.downloads.get(user_id, || Semaphore::new(1));
         let turn = of_user.try_acquire_owned().ok()?;
         Some(Download { turn: Some(turn) })
     }
 
-    /// Room for an import of this user in this team, if there is some.
+    /// Reserves room for an import of this user in this team, if there is some.
     pub(super) fn import(&self, team_id: TeamId, user_id: UserId) -> Option<Import> {
         let of_user = self.importers.get(user_id, || Semaphore::new(1));
         let team = self.teams.get(team_id, || Team {
             room: Arc::new(Semaphore::new(OF_A_TEAM)),
-            line: Queue::default(),
+            line: Arc::default(),
         });
         Some(Import {
             _of_user: of_user.try_acquire_owned().ok()?,
             _of_team: Arc::clone(&team.room).try_acquire_owned().ok()?,
             _of_all: Arc::clone(&self.imports).try_acquire_owned().ok()?,
             team,
-            costly: Arc::clone(&self.costly),
         })
     }
 }
 
-/// That a user downloads something, until this is dropped. Of one that is broken off, the next may follow [`BROKEN_OFF`] later:
-/// its first piece costs others something, and whoever takes nothing of it nothing at all.
+/// A user's download, until this is dropped. After one that is broken off, the next may follow [`BROKEN_OFF`] later: its
+/// first piece costs others something, and a client that takes none of it nothing at all.
 pub(super) struct Download {
     turn: Option<OwnedSemaphorePermit>,
 }
 
 impl Download {
-    /// All of it was made.
+    /// Notes that all of it was made.
     pub(super) fn is_done(&mut self) {
         self.turn = None;
     }
@@ -100,27 +96,26 @@ impl Drop for Download {
     }
 }
 
-/// That a team imports a file, until this is dropped.
+/// A team's import of a file, until this is dropped.
 pub(super) struct Import {
     _of_user: OwnedSemaphorePermit,
     _of_team: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
     team: Arc<Team>,
-    costly: Arc<Queue<()>>,
 }
 
 impl Import {
-    /// Does what is costly for everybody else, for one team after another, and with a pause behind each that is as long as it
-    /// took: so half of the time is left, whoever imports again and again. It takes up to some forty megabytes of memory.
-    pub(super) async fn work<T>(&self, work: impl Future<Output = T>) -> T {
-        let _first_of_team = self.team.line.lock().await;
-        let turn = Arc::clone(&self.costly).lock_owned().await;
+    /// Does work that is costly for all others: one import of a team at a time, of all teams as many as there are `turns`,
+    /// and with a pause after each that is as long as it took. So half of the time is left, however often anyone imports.
+    pub(super) async fn work<T>(&self, turns: &Arc<Semaphore>, work: impl Future<Output = T>) -> T {
+        let first_of_team = Arc::clone(&self.team.line).lock_owned().await;
+        let turn = Arc::clone(turns).acquire_owned().await;
         let begun = Instant::now();
         let done = work.await;
         let took = begun.elapsed();
         tokio::spawn(async move {
             sleep(took).await;
-            drop(turn);
+            drop((turn, first_of_team));
         });
         done
     }
@@ -173,16 +168,30 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn imports_are_done_one_after_another_with_a_pause_as_long() {
-        let site = site();
+        let (site, turns) = (site(), Arc::new(Semaphore::new(1)));
         let begun = Instant::now();
         let work = async |(team_id, user_id)| {
             let import = site.import(team(team_id), user(user_id)).unwrap();
             let second = async { sleep(Duration::from_secs(1)).await };
-            import.work(second).await;
+            import.work(&turns, second).await;
             begun.elapsed().as_secs()
         };
         // The second team does not wait for all of the first.
         let done = join_all([(1, 1), (1, 2), (2, 3)].map(work)).await;
         assert_eq!(done, [1, 5, 3]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_team_has_one_turn_to_import_while_it_works_and_pauses() {
+        let (site, turns) = (site(), Arc::new(Semaphore::new(2)));
+        let begun = Instant::now();
+        let work = async |(team_id, user_id, seconds)| {
+            let import = site.import(team(team_id), user(user_id)).unwrap();
+            let long = async { sleep(Duration::from_secs(seconds)).await };
+            import.work(&turns, long).await;
+            begun.elapsed().as_secs()
+        };
+        let done = join_all([(1, 1, 10), (1, 2, 10), (2, 3, 1), (3, 4, 1)].map(work)).await;
+        assert_eq!(done, [10, 30, 1, 3]);
     }
 }

@@ -15,10 +15,10 @@
 //! 4. Each reports how its script went. If all succeeded, or were refused by a rule before they wrote anything, the lane
 //!    commits, and all get their answers.
 //! 5. If a statement failed, or a script was refused after it had written something, the transaction is rolled back, and
-//!    each change tries again in a transaction of its own: no answer depends on what another caller asked for. The
-//!    [`Spoiler`] gets no seat for a [while](APART), and goes alone. (A change that was alone in its group has its answer.)
-//!    Among changes that shared the failed statement, the spoilers are those that are also refused alone, or are
-//!    [slow](SLOW).
+//!    each change tries again in a transaction of its own: no answer depends on what another caller asked for. The holder
+//!    that spoilt the group gets no seat for a [while](APART): its changes go alone. (A change that was alone in its group
+//!    has its answer.) Among changes that shared the failed statement, those have spoilt it that are also refused alone, or
+//!    are [slow](SLOW).
 //! 6. The whole group waits for a lock that another transaction holds, so that wait is kept short (`transaction.rs`). Alone,
 //!    a change waits as long as ever.
 //!
@@ -54,7 +54,7 @@ const LANES: usize = 2;
 /// A change with less time left goes alone: if it were late, it would undo what the others have done.
 const LEAST_TIME: Duration = Duration::from_millis(500);
 
-/// How long a spoiler goes alone.
+/// How long the changes of a holder that spoilt a group go alone.
 const APART: Duration = Duration::from_secs(1);
 
 /// A change that shared the failed statement and takes longer than this alone has waited for a lock there, too. This is
@@ -77,28 +77,15 @@ struct State {
     busy: HashSet<Subject>,
     /// Lanes at work.
     lanes: usize,
-    /// What goes alone, and until when.
-    apart: HashMap<Spoiler, Instant>,
-}
-
-/// What has spoilt a group, and may do so again: the changes of a holder or, if it stands for several, its changes that
-/// decide upon the same subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Spoiler(Holder, Option<Subject>);
-
-impl Spoiler {
-    /// The spoiler that a change for `holder` may be, given what it decides upon.
-    pub(crate) fn of(holder: Holder, subjects: &[Subject]) -> Spoiler {
-        let subject = subjects.first().filter(|_| holder.is_several());
-        Spoiler(holder, subject.copied())
-    }
+    /// Whose changes go alone, and until when.
+    apart: HashMap<Holder, Instant>,
 }
 
 /// A change that waits for its group.
 struct Waiting {
     subjects: Vec<Subject>,
     turn: Turn,
-    spoiler: Spoiler,
+    holder: Holder,
     came: Instant,
     deadline: Instant,
     seat: oneshot::Sender<Seat>,
@@ -132,22 +119,22 @@ impl Groups {
         waiting + self.0.state().waiting.len()
     }
 
-    /// Whether changes like this one may join groups now.
-    pub(super) fn takes(&self, spoiler: Spoiler) -> bool {
+    /// Whether changes for `holder` may join groups now.
+    pub(super) fn takes(&self, holder: Holder) -> bool {
         let mut state = self.0.state();
         if state.apart.is_empty() {
             return true;
         }
         let now = Instant::now();
         state.apart.retain(|_, until| *until > now);
-        !state.apart.contains_key(&spoiler)
+        !state.apart.contains_key(&holder)
     }
 
-    /// Notes how a change went alone after its group was undone and it may have been the spoiler: step 5.
-    pub(super) fn went_alone(&self, spoiler: Spoiler, was_refused: bool, took: Duration) {
+    /// Notes how a change went alone after its group was undone and it may have spoilt it: step 5.
+    pub(super) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
         if was_refused || took >= SLOW {
             let until = Instant::now() + APART;
-            self.0.state().apart.insert(spoiler, until);
+            self.0.state().apart.insert(holder, until);
         }
     }
 
@@ -163,14 +150,13 @@ impl Groups {
         deadline: Instant,
     ) -> Result<Seat, ScriptError> {
         let turn = self.0.seats.take(holder).await?;
-        let spoiler = Spoiler::of(holder, &subjects);
         let (sender, seat) = oneshot::channel();
         let starts = {
             let mut state = self.0.state();
             state.waiting.push_back(Waiting {
                 subjects,
                 turn,
-                spoiler,
+                holder,
                 came: Instant::now(),
                 deadline,
                 seat: sender,
@@ -219,7 +205,7 @@ impl State {
         let (apart, time_for_it) = (&self.apart, now + LEAST_TIME);
         // Drops those whose callers have gone, and those that go alone from now on.
         self.waiting.retain(|change| {
-            let is_apart = apart.get(&change.spoiler).is_some_and(|until| *until > now);
+            let is_apart = apart.get(&change.holder).is_some_and(|until| *until > now);
             !change.seat.is_closed() && !is_apart && change.deadline > time_for_it
         });
         let ready = self.ready().into_iter();
@@ -268,21 +254,21 @@ impl Lane {
 async fn make(queue: &Queue, connection: Checkout, changes: Vec<Waiting>) {
     let counts = &queue.connections.counts;
     let mut group = Group::new(connection);
-    let mut spoilers = Vec::with_capacity(changes.len());
+    let mut holders = Vec::with_capacity(changes.len());
     for change in changes {
         counts.group_waits.took(change.came.elapsed());
         let seat = group.seat(change.turn);
-        spoilers.push(change.spoiler);
+        holders.push(change.holder);
         // A caller that has gone gives its seat back, and that is all.
         let _ = change.seat.send(seat);
     }
     let spoilt = group.end(counts).await;
     let until = Instant::now() + APART;
-    let spoilt = spoilers
+    let spoilt = holders
         .into_iter()
         .zip(spoilt)
         .filter(|(_, spoilt)| *spoilt);
-    let apart = spoilt.map(|(spoiler, _)| (spoiler, until));
+    let apart = spoilt.map(|(holder, _)| (holder, until));
     queue.state().apart.extend(apart);
 }
 
@@ -330,7 +316,7 @@ mod tests {
         let waiting = Waiting {
             subjects: subjects.to_vec(),
             turn: turn.unwrap().unwrap(),
-            spoiler: Spoiler::of(Holder::Service, subjects),
+            holder: Holder::Service,
             came: Instant::now(),
             deadline: Instant::now() + DEADLINE,
             seat,
@@ -361,22 +347,6 @@ mod tests {
     fn product() -> Subject {
         let (team_id, mode) = (TeamId(Uuid::new_v4()), Mode::Live);
         Subject::product(Catalog { team_id, mode }, ProductId::from(Uuid::new_v4()))
-    }
-
-    #[test]
-    fn what_a_holder_has_spoilt_is_its_own_and_of_several_it_is_what_they_decide_upon() {
-        let (one, other) = (product(), product());
-        let team = Holder::Team(Uuid::new_v4());
-        assert_eq!(Spoiler::of(team, &[one]), Spoiler::of(team, &[other]));
-        let exchanges = Holder::Exchanges;
-        assert_ne!(
-            Spoiler::of(exchanges, &[one]),
-            Spoiler::of(exchanges, &[other])
-        );
-        assert_eq!(
-            Spoiler::of(exchanges, &[one]),
-            Spoiler::of(exchanges, &[one])
-        );
     }
 
     #[test]

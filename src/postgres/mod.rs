@@ -104,7 +104,6 @@ use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
 use connections::Connections;
 use groups::Groups;
-pub(crate) use groups::Spoiler;
 use migrate::WhenEmpty;
 use pool::open_pool;
 use turns::Turns;
@@ -170,13 +169,13 @@ impl Postgres {
     }
 
     /// Whether changes like this one may join groups now ([`groups`]).
-    pub(crate) fn takes_into_groups(&self, spoiler: Spoiler) -> bool {
-        self.groups.takes(spoiler)
+    pub(crate) fn takes_into_groups(&self, holder: Holder) -> bool {
+        self.groups.takes(holder)
     }
 
-    /// Notes how a change went alone after its group was undone and it may have been the spoiler ([`groups`]).
-    pub(crate) fn went_alone(&self, spoiler: Spoiler, was_refused: bool, took: Duration) {
-        self.groups.went_alone(spoiler, was_refused, took);
+    /// Notes how a change went alone after its group was undone and it may have spoilt it ([`groups`]).
+    pub(crate) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
+        self.groups.went_alone(holder, was_refused, took);
     }
 
     /// Takes a place in a group for a change that decides upon `subjects` and has until `deadline`. It ends with
@@ -252,7 +251,15 @@ impl Postgres {
                 };
                 let answers = handle.run(&[sent]).await;
                 let state = answers.and_then(|answers| state(answers.into_iter().next()));
-                handle.end(state).await
+                match state {
+                    // Another connection may have started since changes were switched on again.
+                    Ok((_, false)) => {
+                        let spent = ScriptError::Retry("it is read only".into());
+                        let _ = handle.end::<()>(Err(spent)).await;
+                        state
+                    }
+                    state => handle.end(state).await,
+                }
             };
             if let ControlFlow::Break(found) = attempts.next(attempt).await {
                 return found;

@@ -25,6 +25,16 @@ pub fn insert(code: &AuthCode) -> impl Batch {
     sql!(row::INSERT).with(row::values(code))
 }
 
+/// The user of a code, whatever its state.
+pub fn find_user(digest: &Digest) -> impl Batch<Out = Option<UserId>> {
+    sql!(
+        one: ["SELECT user_id FROM auth_code WHERE digest = $1"],
+        many(1): ["SELECT user_id, digest FROM auth_code WHERE digest = ANY($1)"],
+    )
+    .with(values![digest])
+    .first(|row| Ok(row.take()?))
+}
+
 /// A stored code, locked so that it is not exchanged elsewhere before the end of the transaction.
 pub fn lock(digest: &Digest) -> impl Batch<Out = Option<KnownCode>> {
     sql!(

@@ -4,7 +4,6 @@ use std::future::pending;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use std::thread::available_parallelism;
 use std::time::Instant;
 
 use opentelemetry::KeyValue;
@@ -98,12 +97,21 @@ impl Store {
         answer
     }
 
-    /// How many parts of long answers are produced at once. SQLite reads on the calling thread, so one; with PostgreSQL some
-    /// of the time is spent waiting.
-    pub fn parts_at_once(&self) -> usize {
+    /// How many parts of long answers are made at once, if that is limited. SQLite reads on the calling thread, so one.
+    pub fn parts_at_once(&self) -> Option<usize> {
+        match self {
+            Store::Sqlite(_) => Some(1),
+            Store::Postgres(_) => None,
+        }
+    }
+
+    /// How many imports are worked on at once. SQLite reads on the calling thread and has one writer, so one. On PostgreSQL an
+    /// import waits in the queue of its team, which the team can make as long as it likes, and others go on meanwhile; each
+    /// takes up to some forty megabytes of memory.
+    pub fn imports_at_once(&self) -> usize {
         match self {
             Store::Sqlite(_) => 1,
-            Store::Postgres(_) => 2 * available_parallelism().map_or(1, usize::from),
+            Store::Postgres(_) => 4,
         }
     }
 
@@ -313,8 +321,7 @@ async fn in_group<T>(
 ) -> Result<T, Error> {
     let mut attempts = postgres.attempts();
     let deadline = attempts.deadline();
-    let spoiler = postgres::Spoiler::of(holder, &subjects);
-    if !postgres.takes_into_groups(spoiler) {
+    if !postgres.takes_into_groups(holder) {
         return alone(postgres, attempts, Access::Changing, holder, script).await;
     }
     let mut is_suspect = false;
@@ -331,7 +338,7 @@ async fn in_group<T>(
     let begun = Instant::now();
     let answer = alone(postgres, attempts, Access::Changing, holder, script).await;
     if is_suspect {
-        postgres.went_alone(spoiler, answer.is_err(), begun.elapsed());
+        postgres.went_alone(holder, answer.is_err(), begun.elapsed());
     }
     answer
 }

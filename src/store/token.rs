@@ -10,7 +10,7 @@
 
 use super::session::{OF_ACTIVE, OF_SESSION, OF_SESSIONS, delete_of_sessions};
 use super::{Batch, Sql};
-use crate::domain::id::SessionId;
+use crate::domain::id::{SessionId, UserId};
 use crate::domain::secret::Digest;
 use crate::domain::session::pair::PairDigests;
 use crate::domain::session::rules::{KnownToken, latest_access_token};
@@ -90,20 +90,23 @@ pub fn find_access_token(
     })
 }
 
-/// The session of an access token or a refresh token, whatever the state of either.
-pub fn find_session(digest: &Digest) -> impl Batch<Out = Option<SessionId>> {
+/// The session of an access token or a refresh token, and its user, whatever the state of any of them.
+pub fn find_session(digest: &Digest) -> impl Batch<Out = Option<(SessionId, UserId)>> {
     sql!(
         one: [
-            "SELECT session_id FROM refresh_token WHERE digest = $1 \
-             UNION ALL SELECT session_id FROM access_token WHERE digest = $1"
+            "SELECT session.id, user_id FROM refresh_token JOIN session ON session.id = session_id WHERE digest = $1 \
+             UNION ALL SELECT session.id, user_id FROM access_token JOIN session ON session.id = session_id \
+             WHERE digest = $1"
         ],
         many(1): [
-            "SELECT session_id, digest FROM refresh_token WHERE digest = ANY($1) \
-             UNION ALL SELECT session_id, digest FROM access_token WHERE digest = ANY($1)"
+            "SELECT session.id, user_id, digest FROM refresh_token JOIN session ON session.id = session_id \
+             WHERE digest = ANY($1) \
+             UNION ALL SELECT session.id, user_id, digest FROM access_token JOIN session ON session.id = session_id \
+             WHERE digest = ANY($1)"
         ],
     )
     .with(values![digest])
-    .first(|row| Ok(row.take()?))
+    .first(|row| Ok((row.take()?, row.take()?)))
 }
 
 /// A stored refresh token, with its session, which counts as ended if its user is not active. Locks the session until the

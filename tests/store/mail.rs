@@ -1,4 +1,4 @@
-//! What is mailed, and emails that change. The ids at the tests are those of docs/decisions.md.
+//! Letters, and changes of emails. The ids at the tests are from docs/decisions.md.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 const ADA: &str = "ada@example.com";
 const NEW: &str = "ada@example.org";
 
-/// The secret of the link in it.
-fn secret(mail: &Mail) -> Secret {
+/// The secret of the link in the letter.
+pub fn secret(mail: &Mail) -> Secret {
     let link = mail.link(ORIGIN).unwrap_or_else(|| panic!("{}", mail.text()));
     Secret::from_text(link.rsplit('/').next().unwrap())
 }
@@ -44,7 +44,7 @@ fn assert_too_many<T: std::fmt::Debug>(result: Result<T, Error>) {
     assert!(complaint.message.contains("one mail too many"), "{complaint}");
 }
 
-/// P13: whichever replica is asked.
+/// P13: whichever replica gets the request.
 #[tokio::test]
 async fn three_resets_are_mailed_an_hour_by_all_replicas_together() {
     let (service, mail, _, ada) = with_ada().await;
@@ -79,7 +79,7 @@ async fn three_resets_are_mailed_an_hour_by_all_replicas_together() {
     assert_eq!(email(&service.app, &ada).await, ADA);
 }
 
-/// P13: what a server has yet to send when it stops.
+/// P13: letters that a server has yet to send when it stops.
 #[tokio::test]
 async fn a_reset_that_was_asked_for_is_mailed_before_a_server_ends() {
     let (service, mail, ..) = with_ada().await;
@@ -88,7 +88,7 @@ async fn a_reset_that_was_asked_for_is_mailed_before_a_server_ends() {
     assert_eq!(mail.waiting().await.unwrap().to, [ADA]);
 }
 
-/// P13: nothing is kept of whom a stranger names.
+/// P13: nothing is stored about an email that a stranger enters.
 #[tokio::test]
 async fn a_reset_for_nobody_leaves_nothing_behind() {
     let (service, mail, ..) = with_ada().await;
@@ -126,7 +126,7 @@ async fn a_team_mails_a_hundred_invitations_an_hour() {
     invite(101).await.unwrap();
 }
 
-/// P7: whoever has the address has not asked for them.
+/// P7: the owner of the address has not asked for them.
 #[tokio::test]
 async fn a_team_mails_ten_invitations_an_hour_to_one_address() {
     let (service, mail, team, ada) = with_ada().await;
@@ -212,14 +212,15 @@ async fn three_links_to_new_emails_are_mailed_an_hour() {
         mail.next().await;
     }
     assert_too_many(ask(NEW).await);
-    // What was asked for before is good still.
+    // The earlier request is still valid.
     let pending = service.app.find_email_change(ada.user_id).await.unwrap();
     assert_eq!(pending.unwrap().email, "ada2@example.org");
     service.clock.advance(HOUR);
     ask(NEW).await.unwrap();
 }
 
-/// P2: who asks learns nothing of it, and who has the email is told at the address as they wrote it.
+/// P2: the requester learns nothing from it, and the email's owner is told at the address as they
+/// wrote it.
 #[tokio::test]
 async fn an_email_that_somebody_has_is_told_to_them_and_changed_by_nobody() {
     let (service, mail, team, ada) = with_ada().await;
@@ -228,7 +229,7 @@ async fn an_email_that_somebody_has_is_told_to_them_and_changed_by_nobody() {
     service.app.ask_for_email_change(ada.clone(), "bo@EXAMPLE.org").await.unwrap();
     let told = mail.next().await;
     assert!(told.link(ORIGIN).is_none(), "{}", told.text());
-    // An own one is another way to write it.
+    // A user's own email may be respelled.
     service.app.ask_for_email_change(ada.clone(), "ADA@example.com").await.unwrap();
     let told = mail.next().await;
     let changed = service.app.change_email(ada.clone(), &secret(&told)).await;
@@ -236,7 +237,7 @@ async fn an_email_that_somebody_has_is_told_to_them_and_changed_by_nobody() {
     assert_eq!(email(&service.app, &ada).await, "ADA@example.com");
 }
 
-/// P2, P17: of two who follow their links at once, and of one who is late.
+/// P2, P17: with two who follow their links at once, and one who is late.
 #[tokio::test]
 async fn an_email_is_given_to_one_user_whatever_the_case() {
     let (service, mail, team, ada) = with_ada().await;
@@ -261,7 +262,7 @@ async fn an_email_is_given_to_one_user_whatever_the_case() {
         };
         assert!(matches!(lost, Error::Refused(_)), "{lost:?}");
         assert!(email(app, won).await.eq_ignore_ascii_case(&wanted));
-        // The old address of whoever won.
+        // The old address of the one who won.
         mail.next().await;
         service.clock.advance(HOUR);
     }
@@ -273,7 +274,7 @@ async fn an_email_is_given_to_one_user_whatever_the_case() {
     assert_ne!(email(app, &ada).await, NEW);
 }
 
-/// P17, P32, P9: with the old address ends what was good by it.
+/// P17, P32, P9: whatever depended on the old address ends with it.
 #[tokio::test]
 async fn links_and_counts_of_the_old_email_end_with_it() {
     let (service, mail, team, ada) = with_ada().await;
@@ -300,7 +301,7 @@ async fn links_and_counts_of_the_old_email_end_with_it() {
     assert_eq!(app.list_invitations(theirs).await.unwrap().len(), 1);
 }
 
-/// P18: also where it is the case alone that changes.
+/// P18: even if only the case changes.
 #[tokio::test]
 async fn the_operator_changes_an_email_and_the_audit_says_so() {
     let service = Service::new().await;
@@ -309,7 +310,7 @@ async fn the_operator_changes_an_email_and_the_audit_says_so() {
     app.create_user("ben@example.com", "Ben").await.unwrap();
     let changed = app.set_email(ada.id, "ADA@example.com").await.unwrap();
     assert_eq!(changed.email, "ADA@example.com");
-    // Nothing is told, nor ended, where it is the same.
+    // If it stays the same, nothing is recorded or ended.
     let reset = app.create_reset_link(ada.id).await.unwrap().secret;
     app.set_email(ada.id, "ADA@example.com").await.unwrap();
     app.get_reset_link(&reset).await.unwrap();
@@ -327,7 +328,7 @@ async fn the_operator_changes_an_email_and_the_audit_says_so() {
     assert!(matches!(gone, Err(Error::Missing { .. })), "{gone:?}");
 }
 
-/// W25: a user who goes takes what they wanted along; who is signed in no longer asks for nothing.
+/// W25: a deleted user's requests go with them; a user who is no longer signed in cannot make any.
 #[tokio::test]
 async fn nothing_is_left_of_an_email_whose_user_is_gone() {
     let (service, mail, _, ada) = with_ada().await;
@@ -346,7 +347,7 @@ async fn nothing_is_left_of_an_email_whose_user_is_gone() {
     assert!(matches!(asked, Err(Error::InvalidToken)), "{asked:?}");
 }
 
-/// P7, P13, P18: where no mail is sent, there is no such thing.
+/// P7, P13, P18: without mail, these requests do not exist.
 #[tokio::test]
 async fn without_mail_nothing_is_asked_for() {
     let service = Service::new().await;

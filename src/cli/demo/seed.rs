@@ -176,7 +176,7 @@ async fn sign_in(app: &App, credentials: &Credentials) -> Result<(), Error> {
     let issued = app
         .issue_auth_code(credentials.user, &client.id, REDIRECT_URI, challenge)
         .await?;
-    app.carry_out_exchange(CodeExchange {
+    let exchange = CodeExchange {
         code: issued.code.digest(),
         challenge,
         redirect_uri: REDIRECT_URI.to_owned(),
@@ -188,7 +188,8 @@ async fn sign_in(app: &App, credentials: &Credentials) -> Result<(), Error> {
             refresh: credentials.refresh_token.digest(),
         },
         now: app.now(),
-    })
-    .await
-    .map(drop)
+    };
+    app.carry_out_exchange(credentials.user, exchange)
+        .await
+        .map(drop)
 }

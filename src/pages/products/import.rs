@@ -2,7 +2,7 @@
 //! W18, W34 to W38).
 //!
 //! The plan is kept for an hour, so that the page that shows it can be loaded again, and what is carried out is what was
-//! shown. A team has few imports at once, because each takes memory: of a file from before it comes.
+//! shown. A team has few imports at once, because each takes memory, even before its file arrives.
 
 use std::sync::Arc;
 
@@ -28,11 +28,11 @@ use crate::pages::route::{Answer, Route, TeamPath};
 use crate::pages::site::{self, Site};
 use crate::pages::visit::Visit;
 
-/// What is said of a file that is about more ([`MOST_TEXT`]).
+/// The complaint about a file whose products have too much text ([`MOST_TEXT`]).
 const TOO_MUCH_TEXT: &str = "The products that this file is about have more than 16 MB of text, which is too much to change at \
                              once. Import it in smaller files; `invoicing product import` takes files of any size.";
 
-/// As many lines of each kind are shown.
+/// How many lines of each kind are shown.
 const SHOWN: usize = 100;
 
 #[derive(Template)]
@@ -40,7 +40,7 @@ const SHOWN: usize = 100;
 struct ImportPage {
     frame: Frame,
     at: Place,
-    /// Why the last file, or its plan, was not good.
+    /// Why the last file, or its plan, was refused.
     refused: Option<String>,
 }
 
@@ -58,7 +58,7 @@ struct PlanPage {
     at: Place,
     id: ProductImportId,
     counts: Counts,
-    /// How many new products have no sku: to import them again adds them again.
+    /// How many new products have no sku: importing them again adds them again.
     without_sku: usize,
     refused: Vec<(u64, Vec<Reason>)>,
     /// Line, name and price.
@@ -70,7 +70,7 @@ struct PlanPage {
 /// Adds the pages.
 ///
 /// # Errors
-/// When another endpoint has a path of theirs.
+/// When another endpoint has one of their paths.
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/products/import")
         .shows("show_import", show_import)?
@@ -87,7 +87,7 @@ async fn show_import(visit: Arc<Visit>, path: TeamPath) -> Answer {
     page(&visit, shelf, None)
 }
 
-/// Whoever may not import anything sends no file.
+/// Refuses users who may not import, before they send a file.
 async fn begin_upload(
     visit: Arc<Visit>,
     path: TeamPath,
@@ -97,7 +97,7 @@ async fn begin_upload(
     Ok((path, import))
 }
 
-/// Room for what `shelf` is to import.
+/// Reserves room for an import into `shelf`.
 ///
 /// # Errors
 /// [`Overloaded`] when there is none.
@@ -118,7 +118,7 @@ async fn plan_import(
         return page(&visit, shelf, Some("Choose a file first.".to_owned()));
     }
     let (app, person, catalog) = (visit.app(), visit.person()?, shelf.member.catalog);
-    let planned = import.work(async {
+    let planned = import.work(app.import_turns(), async {
         let csv = file.clone();
         // Tens of milliseconds for the largest.
         let read = spawn_blocking(move || Lines::read(&csv));
@@ -150,7 +150,7 @@ async fn show_import_plan(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let import = import(&visit, &shelf)?;
     let (user_id, catalog) = (shelf.member.user_id, shelf.member.catalog);
     let kept = visit.app().get_kept_import(user_id, catalog, id);
-    match import.work(kept).await {
+    match import.work(visit.app().import_turns(), kept).await {
         Ok(plan) => {
             let at = shelf.at();
             let page = PlanPage::new(Frame::of_team(&visit, shelf.team), at, id, &plan);
@@ -166,7 +166,7 @@ async fn carry_out_import(visit: Arc<Visit>, path: TeamPath, _: Form) -> Answer 
     let import = import(&visit, &shelf)?;
     let (person, catalog) = (visit.person()?, shelf.member.catalog);
     let done = visit.app().carry_out_kept_import(person, catalog, id);
-    match import.work(done).await {
+    match import.work(visit.app().import_turns(), done).await {
         Ok(_) => Ok(see_other(&format!("{}&done=imported", shelf.at().page("")))),
         Err(error) => page(&visit, shelf, Some(not_any_more(error)?)),
     }
@@ -178,7 +178,7 @@ fn id(visit: &Visit) -> Result<ProductImportId, Failure> {
     id.parse().map_err(|_| Failure::NotFound)
 }
 
-/// What is said of a plan that is not good any more.
+/// Returns the complaint about a plan that is no longer valid.
 fn not_any_more(error: Error) -> Result<String, Failure> {
     match error {
         Error::CatalogChanged => {

@@ -1,5 +1,5 @@
-//! All who exchange tokens, sign in or forget their passwords share a line each, since nobody knows who they are: nobody may
-//! have all others wait in it for a row of their own.
+//! Token exchanges, sign-ins and forgotten passwords have one queue each for all callers, who are still unknown: none
+//! of them may make the others wait in it for a row of its own.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,25 +7,30 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use invoicing::domain::Error;
 use invoicing::domain::audit::Actor;
+use invoicing::domain::id::UserId;
 use invoicing::domain::member::Role;
+use invoicing::domain::oauth_client::ClientId;
+use invoicing::domain::session::Device;
 use test_support::postgres::{Locked, ask};
+use tokio::task::JoinHandle;
 
+use super::mail::secret;
 use super::people::passkey::{answer, stranger, with_passkey};
 use super::people::support::{browser, sign_in};
 use super::session::Mobile;
-use super::signed_in::join;
+use super::signed_in::{assert_last_owner, join};
 use super::support::Service;
 
-/// More than anything takes here, and less than a lock is waited for.
+/// Longer than anything takes here, and shorter than the lock timeout.
 const IN_TIME: Duration = Duration::from_secs(2);
 
-/// More than those who present tokens may have of the seats.
+/// More than the seats for callers who present tokens.
 const CROWD: usize = 200;
 
-/// More than those who sign in may have of the connections.
+/// More than the connections for callers who sign in.
 const CONNECTIONS: usize = 40;
 
-/// Waits until somebody waits for a lock.
+/// Waits until a connection waits for a lock.
 async fn somebody_waits(service: &Service) {
     let waiting = "SELECT count(*) > 0 FROM pg_stat_activity \
          WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -84,6 +89,114 @@ async fn a_spent_token_ends_its_session_while_the_row_of_its_user_is_busy() {
     let ended = mobile.refresh(&spent.refresh_token).await;
     assert!(matches!(ended, Err(Error::GrantReused(_))), "{ended:?}");
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+}
+
+/// Locks a user as its removal does.
+fn locked_to_remove(service: &Service, id: UserId) -> Locked {
+    let lock = format!("PERFORM 1 FROM \"user\" WHERE id = '{id}' FOR UPDATE");
+    Locked::by(
+        service.database().url(),
+        &format!("DO $$ BEGIN {lock}; END $$"),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_exchanges_codes_while_they_are_removed_has_no_other_wait() {
+    let mobile = Arc::new(Mobile::new().await);
+    let bo = mobile.create_user("bo@example.com", "Bo").await.unwrap();
+    let other = mobile.sign_in_as(bo.id).await;
+    let mut codes = Vec::new();
+    for _ in 0..CONNECTIONS {
+        codes.push(mobile.code().await);
+    }
+    let locked = locked_to_remove(&mobile.service, mobile.user.id);
+    let crowd: Vec<_> = codes
+        .into_iter()
+        .map(|code| {
+            let mobile = Arc::clone(&mobile);
+            tokio::spawn(async move { mobile.exchange(&code).await.map(drop) })
+        })
+        .collect();
+    somebody_waits(&mobile.service).await;
+    let begun = Instant::now();
+    let next = mobile.refresh(&other.refresh_token).await.unwrap();
+    mobile
+        .revoke_token(&next.refresh_token, ClientId::new("app"), Device::default())
+        .await
+        .unwrap();
+    mobile.sign_in_as(bo.id).await;
+    assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+    drop(locked);
+    all_are_served_or_told(crowd).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_presents_spent_tokens_while_they_are_removed_has_no_other_wait() {
+    let mobile = Arc::new(Mobile::new().await);
+    let bo = mobile.create_user("bo@example.com", "Bo").await.unwrap();
+    let mut other = mobile.sign_in_as(bo.id).await;
+    let mut spent = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let first = mobile.sign_in().await;
+        let second = mobile.refresh(&first.refresh_token).await.unwrap();
+        mobile.refresh(&second.refresh_token).await.unwrap();
+        spent.push(first.refresh_token);
+    }
+    let locked = locked_to_remove(&mobile.service, mobile.user.id);
+    let begun = Instant::now();
+    let mut crowd = Vec::new();
+    for token in spent {
+        let presents = Arc::clone(&mobile);
+        let presents = async move { presents.refresh(&token).await.map(drop) };
+        crowd.push(tokio::spawn(presents));
+        other = mobile.refresh(&other.refresh_token).await.unwrap();
+    }
+    assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+    drop(locked);
+    all_are_served_or_told(crowd).await;
+}
+
+/// Waits until each has ended as it may.
+async fn all_are_served_or_told(crowd: Vec<JoinHandle<Result<(), Error>>>) {
+    for ended in join_all(crowd).await {
+        let ended = ended.unwrap();
+        let is_told = matches!(
+            ended,
+            Ok(()) | Err(Error::GrantReused(_) | Error::Unavailable(_))
+        );
+        assert!(is_told, "{ended:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deletion_that_is_refused_waits_for_no_lock() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let ada = join(app, team, "ada@example.com", Role::Owner).await;
+    join(app, team, "bo@example.com", Role::Member).await;
+    let _user = locked(&service, "user", ada.user_id);
+    let _team = locked(&service, "team", team);
+    let begun = Instant::now();
+    assert_last_owner(app.delete_account(ada).await);
+    assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_email_that_is_taken_is_refused_without_the_locks_of_teams() {
+    let (service, mail) = Service::mailing().await;
+    let (app, team) = (&service.app, service.team().await);
+    let ada = join(app, team, "ada@example.com", Role::Owner).await;
+    let new = "ada@example.org";
+    app.ask_for_email_change(ada.clone(), new).await.unwrap();
+    let link = secret(&mail.next().await);
+    app.create_user(new, "Eve").await.unwrap();
+    let _team = locked(&service, "team", team);
+    for _ in 0..2 {
+        let begun = Instant::now();
+        let refused = app.change_email(ada.clone(), &link).await;
+        assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+        assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,7 @@
-//! How many round trips to PostgreSQL an operation takes, and what that costs.
+//! How many round trips to PostgreSQL an operation takes, and their cost.
 //!
-//! A request is the key or the token, and then its operation: `GET /products/{id}` takes two, one after the other, or
-//! one when the key has been looked up a moment ago.
+//! A request first checks the key or the token, and then runs its operation: `GET /products/{id}` takes two, one
+//! after the other, or one if the key was looked up a moment ago.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ use super::support::{live_key, plain, with_sku};
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-/// Every operation that a request asks for, and the checks before it.
+/// Every operation of a request, and the checks before it.
 const ROUND_TRIPS: [(&str, usize); 18] = [
     ("authenticate_api_key", 1),
     ("get_product", 1),
@@ -39,7 +39,7 @@ const ROUND_TRIPS: [(&str, usize); 18] = [
     // Begin and look for the record; keep the answer and insert; commit.
     ("create_product, idempotent", 3),
     ("create_product, replayed", 2),
-    // Begin and insert; roll back. It was alone in its group, so nobody has to try again.
+    // Begin and insert; roll back. It was alone in its group, so no other change has to be retried.
     ("create_product, refused", 2),
     // Begin and lock; update; commit.
     ("update_product", 3),
@@ -47,10 +47,10 @@ const ROUND_TRIPS: [(&str, usize); 18] = [
     ("update_product, idempotent", 3),
     ("update_product, replayed", 2),
     ("archive_product", 3),
-    // Begin and lock; commit, as for those who might have gone with it.
+    // Begin and lock; commit, as for those that might have shared the transaction.
     ("archive_product, refused", 2),
-    // Begin, lock and look; write; commit.
-    ("exchange_token, code", 3),
+    // Look the user up, as others do; begin, lock and look; write; commit.
+    ("exchange_token, code", 4),
     ("exchange_token, refresh", 4),
     ("exchange_token, refresh repeated", 3),
     ("authenticate_access_token", 1),
@@ -58,7 +58,7 @@ const ROUND_TRIPS: [(&str, usize); 18] = [
     ("list_links", 1),
 ];
 
-/// What was measured of each operation: its name, how many round trips, and how long it took.
+/// The measurements of an operation: its name, how many round trips, and how long it took.
 struct Measured {
     relay: Relay,
     operations: Vec<(&'static str, usize, Duration)>,
@@ -75,7 +75,7 @@ impl Measured {
     }
 }
 
-/// A service through a relay, each of whose round trips takes so much longer.
+/// A service through a relay, each of whose round trips takes this much longer.
 async fn service(parameters: &str, latency: Duration) -> (Relay, App) {
     let (relay, url) = Relay::slow(&migrated().await, latency).await;
     let store = open(&format!("{url}{parameters}").parse().unwrap()).await;
@@ -87,7 +87,7 @@ async fn service(parameters: &str, latency: Duration) -> (Relay, App) {
     (relay, app.await.unwrap())
 }
 
-/// Does everything once.
+/// Runs every operation once.
 async fn measure(relay: &Relay, app: &App) -> Vec<(&'static str, usize, Duration)> {
     let mut measured = Measured {
         relay: relay.clone(),
@@ -191,7 +191,7 @@ async fn sign_in(app: &App, measured: &mut Measured) {
 async fn each_operation_takes_as_few_round_trips_as_its_decisions_need() {
     for parameters in ["", "&prepared_statements=false"] {
         let (relay, app) = service(parameters, Duration::ZERO).await;
-        // What is prepared is prepared by then.
+        // By then, everything is prepared.
         measure(&relay, &app).await;
         let measured = measure(&relay, &app).await;
         let counted = measured.iter().map(|(name, trips, _)| (*name, *trips));
@@ -213,7 +213,7 @@ async fn a_key_that_was_looked_up_a_moment_ago_takes_none() {
         None,
     );
     let (_, secret) = made.await.unwrap();
-    // The moment may have passed by the time that a busy machine gets to ask again.
+    // The lease may have ended by the time that a busy machine asks again.
     for _ in 0..TIMES {
         app.authenticate_api_key(secret.reveal()).await.unwrap();
         relay.take();
@@ -225,7 +225,7 @@ async fn a_key_that_was_looked_up_a_moment_ago_takes_none() {
     panic!("the key was looked up every time");
 }
 
-/// Prints a table: the median of each operation, without and with a millisecond more for each round trip.
+/// Prints a table: the median of each operation, without and with an extra millisecond for each round trip.
 #[tokio::test]
 #[ignore = "it measures: cargo test --test store round_trips -- --ignored --nocapture"]
 async fn what_a_round_trip_costs() {

@@ -65,7 +65,7 @@ impl Mobile {
     }
 
     /// A code for the client `app`, whose verifier is [`VERIFIER`].
-    async fn code(&self) -> Secret {
+    pub async fn code(&self) -> Secret {
         self.issue().await.unwrap().code
     }
 
@@ -75,15 +75,19 @@ impl Mobile {
             .await
     }
 
-    /// A session of any user.
-    async fn sign_in_as(&self, user_id: UserId) -> TokenSet {
-        let (app, challenge) = (ClientId::new("app"), challenge(VERIFIER));
-        let issued = self.issue_auth_code(user_id, &app, REDIRECT_URI, challenge);
-        let exchange = Exchange::of(&issued.await.unwrap().code);
-        self.exchange_token(exchange.into()).await.unwrap()
+    /// Exchanges a [`code`](Mobile::code), with everything right.
+    pub async fn exchange(&self, code: &Secret) -> Result<TokenSet, Error> {
+        self.exchange_token(Exchange::of(code).into()).await
     }
 
-    /// A session that began on the installation `phone`.
+    /// A session of any user.
+    pub async fn sign_in_as(&self, user_id: UserId) -> TokenSet {
+        let (app, challenge) = (ClientId::new("app"), challenge(VERIFIER));
+        let issued = self.issue_auth_code(user_id, &app, REDIRECT_URI, challenge);
+        self.exchange(&issued.await.unwrap().code).await.unwrap()
+    }
+
+    /// A session that was started on the installation `phone`.
     pub async fn sign_in(&self) -> TokenSet {
         let request = Exchange::of(&self.code().await).install(Some("phone"));
         self.exchange_token(request.into()).await.unwrap()
@@ -110,7 +114,7 @@ fn challenge(verifier: &str) -> CodeChallenge {
     URL_SAFE_NO_PAD.encode(digest.as_bytes()).parse().unwrap()
 }
 
-/// The exchange of a code that is right in everything, until a test makes it wrong.
+/// The exchange of a code with everything right, until a test makes something wrong.
 #[derive(Clone)]
 struct Exchange {
     code: Secret,
@@ -166,7 +170,7 @@ fn assert_invalid_grant(result: Result<TokenSet, Error>) {
     assert!(matches!(result, Err(Error::InvalidGrant)), "{result:?}");
 }
 
-/// `invalid_grant` too, and the session is over.
+/// Asserts `invalid_grant` with the session ended.
 #[track_caller]
 fn assert_reused(result: Result<TokenSet, Error>) {
     assert!(matches!(result, Err(Error::GrantReused(_))), "{result:?}");
@@ -177,7 +181,7 @@ fn assert_invalid_client(result: Result<TokenSet, Error>) {
     assert!(matches!(result, Err(Error::InvalidClient)), "{result:?}");
 }
 
-/// Both tokens of a pair, to be compared.
+/// Both tokens of a pair, for comparison.
 fn pair(tokens: &TokenSet) -> (&str, &str) {
     (tokens.access_token.reveal(), tokens.refresh_token.reveal())
 }

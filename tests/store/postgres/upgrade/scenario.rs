@@ -1,4 +1,4 @@
-//! What a replica does in its life, in which each of its statements is sent at least once.
+//! The work of a replica, in which it sends each of its statements at least once.
 
 use std::time::Duration;
 
@@ -33,7 +33,8 @@ use super::people;
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-/// What is not said by a replica, such as piles of rows, goes to the `database` by itself.
+/// Runs the scenario. Statements that a replica does not send, such as piles of rows, go directly to the
+/// `database`.
 pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServer) {
     app.check_health().await.unwrap();
     app.overview().await.unwrap();
@@ -88,11 +89,11 @@ async fn sell(app: &App, team: TeamId) {
         )
         .await
     };
-    // Strangers are looked up alone; who is known, together, once the lease of what was read of them has ended.
+    // Strangers are looked up alone; known callers together, once the lease of what was read of them has ended.
     let (one, other) = both().await;
     one.and(other).unwrap();
     tokio::time::sleep(Duration::from_millis(250)).await;
-    // At once, what they say is said for both.
+    // At once, so that their statements are combined.
     let (other_key, third_key) = both().await;
     let other_key = other_key.unwrap();
     assert_ne!(other_key, third_key.unwrap());
@@ -119,7 +120,7 @@ async fn sell(app: &App, team: TeamId) {
     let patch = |id| app.update_product(&key, id, ProductChanges::default(), None);
     let (one, other) = join(patch(b), patch(c)).await;
     one.and(other).unwrap();
-    // The index that refuses it is known by its name.
+    // The index that refuses it is recognized by its name.
     let taken = ProductChanges {
         sku: Field::Value("A".into()),
         ..ProductChanges::default()
@@ -228,18 +229,16 @@ async fn sign_in(app: &App, clock: &ManualClock, user: UserId) {
     let caller = app.authenticate_access_token(&first.access_token).await;
     assert_eq!(caller.unwrap().user_id, user);
     app.record_uses().await.unwrap();
-    // A repeat within the grace gets the same again; one beyond it ends the session.
+    // A repeat within the grace gets the same pair again; one after it ends the session.
     let second = refresh(app, &first).await.unwrap();
     let repeat = refresh(app, &first).await.unwrap();
     assert_eq!(repeat.access_token.reveal(), second.access_token.reveal());
     clock.advance(Duration::from_secs(31));
     app.erase_successors().await.unwrap();
     refresh(app, &first).await.unwrap_err();
-    // At once, what they say is said for both; the second time, each ends the grace of the first.
-    let mut pairs = (
-        exchange(app, &code().await).await,
-        exchange(app, &code().await).await,
-    );
+    // At once, so that their statements are combined; the second time, each ends the grace of the first.
+    let codes = (code().await, code().await);
+    let mut pairs = join(exchange(app, &codes.0), exchange(app, &codes.1)).await;
     for _ in 0..2 {
         let (one, other) = join(refresh(app, &pairs.0), refresh(app, &pairs.1)).await;
         pairs = (one.unwrap(), other.unwrap());
