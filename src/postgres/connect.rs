@@ -4,7 +4,13 @@
 //! connections, sends nothing on them, and would keep every replica from its successor. So each server has `connect_timeout`
 //! for all steps to a usable connection, and the one that last gave one is tried first. One of the steps is to [look
 //! at](super::preparing) the connection.
+//!
+//! A server that takes no writes is a standby, which may lag behind, or a primary whose operator has set
+//! `default_transaction_read_only`. The latter can still be read (docs/decisions.md, X88), if there is no other server that may
+//! have taken its place.
 
+use std::error::Error as _;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,6 +18,7 @@ use deadpool_postgres::Connect;
 use futures::future::BoxFuture;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::{CancelToken, Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -87,8 +94,31 @@ impl Servers {
                 }
             }
             if let Some(error) = refused {
-                return Err(error);
+                return self.connect_to_read(error).await;
             }
+        }
+    }
+
+    /// Connects to the only server if it refused writes, with `error`, but is no standby.
+    async fn connect_to_read(&self, error: Error) -> Result<(Client, JoinHandle<()>), Error> {
+        let [only] = &*self.servers else {
+            return Err(error);
+        };
+        if !is_read_only(&error) {
+            return Err(error);
+        }
+        let mut server = only.clone();
+        server.target_session_attrs(TargetSessionAttrs::Any);
+        let connecting = async {
+            let connected = self.connect_to(&server).await?;
+            let is_standby = "SELECT pg_is_in_recovery()";
+            let row = connected.0.query_typed_one(is_standby, &[]).await?;
+            Ok((row.try_get(0)?, connected))
+        };
+        match timeout(CONNECT_TIMEOUT, connecting).await {
+            Ok(Ok((false, connected))) => Ok(connected),
+            Ok(Err(error)) => Err(error),
+            Ok(Ok((true, _))) | Err(_) => Err(error),
         }
     }
 
@@ -99,6 +129,12 @@ impl Servers {
         self.preparing.look_at(&client).await?;
         Ok((client, driver))
     }
+}
+
+/// Whether the driver refused a server that takes no writes.
+fn is_read_only(error: &Error) -> bool {
+    let cause = error.source().and_then(|it| it.downcast_ref::<io::Error>());
+    cause.is_some_and(|it| it.kind() == io::ErrorKind::PermissionDenied)
 }
 
 impl Connect for Connector {

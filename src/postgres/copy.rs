@@ -67,7 +67,7 @@ impl Side for Copy {
     async fn begin_writing(&mut self, tables: &'static [Table]) -> Result<(), Cause> {
         self.writing = tables;
         let begin = format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {NO_LIMITS}; SET LOCAL lock_timeout = '5s'; \
+            "BEGIN ISOLATION LEVEL READ COMMITTED; {NO_LIMITS}; SET LOCAL lock_timeout = '5s'; \
              LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE",
             names(tables)
         );

@@ -39,11 +39,10 @@ impl From<tokio_postgres::Error> for ScriptError {
             // Serialization failure and deadlock; no connection; the server ends it (by order, after a crash, at startup).
             "40" | "08" => ScriptError::Retry(error.into()),
             "57" if code != SqlState::QUERY_CANCELED.code() => ScriptError::Retry(error.into()),
-            // A primary that has become a standby; a prepared statement that the server has forgotten, whose name another
-            // client has taken, or whose tables a newer replica has since migrated; a transaction that was idle for too
-            // long, or that had failed already, in which case another statement may say why.
+            // A prepared statement that the server has forgotten, whose name another client has taken, or whose tables a newer
+            // replica has since migrated; a transaction that was idle for too long, or that had failed already, in which case
+            // another statement may say why.
             _ if [
-                SqlState::READ_ONLY_SQL_TRANSACTION,
                 SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
                 SqlState::IN_FAILED_SQL_TRANSACTION,
                 SqlState::INVALID_SQL_STATEMENT_NAME,
@@ -54,8 +53,12 @@ impl From<tokio_postgres::Error> for ScriptError {
             {
                 ScriptError::Retry(error.into())
             }
-            // Time limits; a lock that does not come free; no memory, no disk, no connection left; a failing disk.
+            // Time limits; a lock that does not come free; no memory, no disk, no connection left; a failing disk; a server that
+            // is read only.
             "57" | "55" | "53" | "58" => ScriptError::Final(Error::unavailable(error)),
+            _ if *found.code() == SqlState::READ_ONLY_SQL_TRANSACTION => {
+                ScriptError::Final(Error::unavailable(error))
+            }
             _ => ScriptError::Final(Error::internal(error)),
         }
     }
@@ -66,6 +69,19 @@ impl From<tokio_postgres::Error> for ScriptError {
 fn violated(index: &str) -> Option<Error> {
     let is = |name: &str| index.contains(name);
     is("product_sku").then_some(Error::DuplicateSku)
+}
+
+/// Whether the request may succeed through another connection: one that is tried again, or a change in a session that started
+/// while changes were switched off for the database or its user.
+pub(super) fn may_be_the_connection(error: &ScriptError) -> bool {
+    match error {
+        ScriptError::Retry(_) => true,
+        ScriptError::Final(Error::Unavailable(cause)) => {
+            let cause = cause.downcast_ref::<tokio_postgres::Error>();
+            cause.and_then(|it| it.code()) == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
+        }
+        ScriptError::Final(_) => false,
+    }
 }
 
 fn has_io_error(error: &tokio_postgres::Error) -> bool {

@@ -3,7 +3,7 @@
 use futures::future::join;
 
 use super::checkout::Checkout;
-use super::error::at_commit;
+use super::error::{at_commit, may_be_the_connection};
 use super::member::Member;
 use super::statements::{Rows, Sent};
 use super::transaction::{COMMIT, ROLLBACK};
@@ -90,7 +90,7 @@ impl Handle {
             // A connection that cannot even roll back is not used again.
             (Err(failure), Scope::Own(checkout, _)) => {
                 match (checkout.batch(ROLLBACK).await, failure) {
-                    (Ok(()), ScriptError::Final(_)) => checkout.mark_done(),
+                    (Ok(()), failure) if !may_be_the_connection(failure) => checkout.mark_done(),
                     _ => checkout.mark_spent(),
                 }
             }

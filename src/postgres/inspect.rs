@@ -16,6 +16,13 @@ const SERVER: &str = "SELECT current_setting('server_version_num')::int, current
      (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), \
      (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
+/// The versions of the order of text with which the database was made, and that the server has now, from PostgreSQL 15 on.
+const COLLATION: &str = "SELECT datcollversion, pg_database_collation_actual_version(oid) FROM pg_database \
+     WHERE datname = current_database()";
+
+/// The first version of PostgreSQL that answers [`COLLATION`].
+const TELLS_COLLATION: i32 = 150_000;
+
 /// A database that exists, and is ours.
 pub(crate) struct Inspection {
     connection: Object,
@@ -36,6 +43,8 @@ pub(crate) struct Server {
     pub(crate) used: i64,
     /// The time on the server.
     pub(crate) now: SystemTime,
+    /// The versions of the order of text when the database was made, and now, if they differ: then indexes may miss rows.
+    pub(crate) reordered: Option<(String, String)>,
 }
 
 impl Inspection {
@@ -78,7 +87,7 @@ impl Inspection {
         match row.try_get(0)? {
             true => Err("it is read only".into()),
             false => Ok(connection
-                .batch_execute("BEGIN READ WRITE; SELECT txid_current(); ROLLBACK")
+                .batch_execute("BEGIN; SELECT txid_current(); ROLLBACK")
                 .await?),
         }
     }
@@ -88,11 +97,23 @@ async fn server(connection: &Object) -> Result<Server, tokio_postgres::Error> {
     let row = connection.query_typed_one(SERVER, &[]).await?;
     let millis: i64 = row.try_get(4)?;
     let since = Duration::from_millis(u64::try_from(millis).unwrap_or_default());
+    let version = row.try_get(0)?;
     Ok(Server {
-        version: row.try_get(0)?,
+        version,
         name: row.try_get(1)?,
         connections: row.try_get(2)?,
         used: row.try_get(3)?,
         now: SystemTime::UNIX_EPOCH + since,
+        reordered: match version >= TELLS_COLLATION {
+            true => reordered(connection).await?,
+            false => None,
+        },
     })
+}
+
+async fn reordered(connection: &Object) -> Result<Option<(String, String)>, tokio_postgres::Error> {
+    let row = connection.query_typed_one(COLLATION, &[]).await?;
+    // Orders that never change have no version.
+    let (made, now): (Option<String>, Option<String>) = (row.try_get(0)?, row.try_get(1)?);
+    Ok(made.zip(now).filter(|(made, now)| made != now))
 }

@@ -1,22 +1,24 @@
 //! How a transaction begins and ends.
+//!
+//! A change does not ask for `READ WRITE`, which is the default, and would override the operator's `default_transaction_read_only`.
 
 /// Begins a change. The limits hold for this transaction alone, since a pooler gives the connection to another client
 /// afterwards. A lock and a statement have a second less than the deadline; a replica that has stopped talking has another
 /// second less, so that a transaction waiting for its locks outlasts it.
-pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
+pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL lock_timeout = '4s'; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
 /// Begins a group of one change: as for a change alone, but others wait while it waits for a lock.
-pub(super) const BEGIN_OF_GROUP: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
+pub(super) const BEGIN_OF_GROUP: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL lock_timeout = '50ms'; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
 /// The same for several changes. Statements with lists are planned each time, for the lists and tables as they are: a plan
 /// kept since its table was empty would read all of it.
-pub(super) const BEGIN_OF_SEVERAL: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
+pub(super) const BEGIN_OF_SEVERAL: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL lock_timeout = '50ms'; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'; \

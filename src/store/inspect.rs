@@ -17,7 +17,7 @@ pub(crate) enum Inspection {
     /// One SQLite file.
     Sqlite(sqlite::Inspection),
     /// One PostgreSQL database.
-    Postgres(postgres::Inspection),
+    Postgres(Box<postgres::Inspection>),
 }
 
 /// Looks at the database at `address`.
@@ -29,7 +29,7 @@ pub(crate) async fn open(address: &Address) -> Result<Inspection, OpenError> {
         Address::Sqlite(path) => Inspection::Sqlite(sqlite::Inspection::open(path)?),
         Address::Postgres(address) => {
             let opened = postgres::Inspection::open(address).await;
-            Inspection::Postgres(opened.map_err(Box::new)?)
+            Inspection::Postgres(Box::new(opened.map_err(Box::new)?))
         }
     })
 }

@@ -1,7 +1,8 @@
-//! A disk that takes nothing more: what is answered meanwhile, and afterwards.
+//! A disk that accepts no more writes: the answers meanwhile, and afterwards.
 //!
-//! The server may write files up to some size and no further (`RLIMIT_FSIZE`, its signal ignored), which needs no right to
-//! mount anything. SQLite sees what it sees of a disk that fails. The limit is lifted while it runs (`prlimit`).
+//! The server may write files up to some size and no further (`RLIMIT_FSIZE`, its signal ignored), which needs no
+//! permission to mount anything. To SQLite it looks like a failing disk. The limit is lifted while the server runs
+//! (`prlimit`).
 
 mod slow;
 
@@ -16,14 +17,14 @@ use test_support::postgres::Cluster;
 use crate::place::Place;
 use crate::server::{Server, read_all};
 
-/// KiB that a file may have: more than those of a new database, and less than the log of changes gets between two
-/// checkpoints.
+/// The limit in KiB for each file: more than the files of a new database, and less than the log of changes grows
+/// between two checkpoints.
 const LIMIT: u32 = 3_000;
 
-/// Longer than it takes to find out that a disk takes changes again.
+/// Longer than it takes to find out that a disk accepts changes again.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts a server that may write so much, and gives the address of its operations, too.
+/// Starts a server with this limit. Also returns the address of its operations listener.
 fn start(place: &Place) -> (Server, String) {
     let serve = place.command([
         "serve",
@@ -65,7 +66,7 @@ fn ready(operations: &str) -> (u16, Value) {
     )
 }
 
-/// Asks until the answer is this one.
+/// Asks until this is the answer.
 fn wait_until_ready_is(operations: &str, expected: (u16, Value)) {
     let end = Instant::now() + TIMEOUT;
     while ready(operations) != expected {
@@ -79,7 +80,7 @@ fn ask(server: &Server, method: &str, path: &str, key: &str, body: &str) -> (u16
     ask_over(server.connect(), method, path, key, "", body)
 }
 
-/// The same of a request over this connection, with more lines in its head.
+/// The same for a request over this connection, with more lines in its head.
 fn ask_over(
     mut stream: TcpStream,
     method: &str,
@@ -171,7 +172,7 @@ fn probes_of_a_server_that_does_nothing_else_write_a_page_every_ten_seconds_at_m
         assert_eq!(ready(&operations).0, 200);
     }
     let probes = 1 + begun.elapsed().as_secs() / 10;
-    // A page with the head of its frame.
+    // A page with its frame header.
     assert!(
         length() <= before + probes * (4_096 + 24),
         "{} more",
@@ -184,6 +185,11 @@ fn postgresql_that_is_read_only_makes_a_replica_not_ready_until_it_takes_changes
     let cluster = Cluster::start();
     let url = cluster.database();
     let place = Place::new();
+    let on = ["--database", &url];
+    let team = place.make(&[&["team", "create", "--name", "Acme"], &on[..]].concat());
+    let create = ["api-key", "create", "--team", &team, "--mode", "live"];
+    let key = place.json(&[&create[..], &["--scope", "read-write"], &on].concat());
+    let key = key["key"].as_str().unwrap();
     let serve = [
         "serve",
         "--listen",
@@ -204,11 +210,47 @@ fn postgresql_that_is_read_only_makes_a_replica_not_ready_until_it_takes_changes
         );
         cluster.ask("postgres", "SELECT pg_reload_conf()");
     };
+    let product = json!({ "name": "A", "unitPrice": 1, "currency": "EUR" }).to_string();
+    let asks = |method: &str, body: &str| ask(&server, method, "/api/v1/products", key, body);
+    assert_eq!(asks("POST", &product).0, 201);
     set("on");
-    wait_until_ready_is(
-        operations,
-        (503, json!({ "ready": false, "failing": ["writes"] })),
-    );
+    let not_ready = (503, json!({ "ready": false, "failing": ["writes"] }));
+    wait_until_ready_is(operations, not_ready.clone());
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+         WHERE application_name = 'invoicing'";
+    // Through the connections from before, and through new ones.
+    for _ in 0..2 {
+        for _ in 0..3 {
+            let (status, said) = asks("POST", &product);
+            assert_eq!(status, 503, "{said}");
+            assert!(said.contains("\"unavailable\""), "{said}");
+            let (status, said) = asks("GET", "");
+            assert_eq!(
+                (status, said.matches("\"sku\"").count()),
+                (200, 1),
+                "{said}"
+            );
+        }
+        cluster.ask("postgres", cut);
+        wait_until_ready_is(operations, not_ready.clone());
+    }
     set("off");
     wait_until_ready_is(operations, (200, json!({ "ready": true })));
+    assert_eq!(asks("POST", &product).0, 201);
+
+    // Sessions that start meanwhile stay read-only for as long as they last.
+    let name = url.rsplit('/').next().unwrap().split('?').next().unwrap();
+    let of_database = |setting: &str| {
+        cluster.ask("postgres", &format!("ALTER DATABASE {name} {setting}"));
+    };
+    of_database("SET default_transaction_read_only = on");
+    cluster.ask("postgres", cut);
+    wait_until_ready_is(operations, not_ready);
+    assert_eq!((asks("POST", &product).0, asks("GET", "").0), (503, 200));
+    of_database("RESET default_transaction_read_only");
+    wait_until_ready_is(operations, (200, json!({ "ready": true })));
+    let end = Instant::now() + TIMEOUT;
+    while asks("POST", &product).0 != 201 {
+        assert!(Instant::now() < end, "a change is refused for ever");
+    }
 }

@@ -32,6 +32,7 @@ pub(super) async fn reachable(subject: Arc<Subject>) -> Vec<Finding> {
         }
     };
     let version = found.version();
+    let reordered = found.server().and_then(|it| it.reordered.clone());
     let written = match found.takes_changes().await {
         Ok(()) => Finding::good(DATABASE, format!("{database} answers, and takes changes")),
         Err(why) => {
@@ -41,7 +42,18 @@ pub(super) async fn reachable(subject: Arc<Subject>) -> Vec<Finding> {
             Finding::bad(DATABASE, found, to_do)
         }
     };
-    vec![written, schema(version)]
+    let mut findings = vec![written, schema(version)];
+    findings.extend(reordered.map(collation));
+    findings
+}
+
+fn collation((made, now): (String, String)) -> Finding {
+    let found = format!(
+        "PostgreSQL sorts text by version {now} of its locale, and the database was made with {made}: indexes may miss rows \
+         that exist, so a sku or an idempotency key may be taken twice"
+    );
+    let to_do = "stop the service, run REINDEX DATABASE and ALTER DATABASE ... REFRESH COLLATION VERSION, and start it again";
+    Finding::bad("collation", found, to_do)
 }
 
 fn is_absent(error: &OpenError) -> bool {

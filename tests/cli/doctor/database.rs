@@ -1,4 +1,4 @@
-//! The database, who is in it, and the clock.
+//! The database, its users, and the clock.
 
 use std::fs::File;
 use std::time::{Duration, Instant, SystemTime};
@@ -42,7 +42,7 @@ fn a_database_that_is_not_there_old_new_locked_damaged_or_no_database_is_told_ap
 
     expect(&place, &[], "content", "good", "whole");
     let mut bytes = std::fs::read(place.path("invoicing.db")).unwrap();
-    // The last pages: none of them has the schema, without which it could not be opened.
+    // The last pages: none of them has the schema, without which the file could not be opened.
     let end = bytes.len();
     bytes[end - 40_960..].fill(0x5a);
     place.write("invoicing.db", bytes);
@@ -119,6 +119,35 @@ fn postgresql_that_is_well_small_or_away_is_told_apart_and_its_password_is_not_s
     while of(&examine(&place, &["--database", &with(2)]).1, "database").0 != "bad" {
         assert!(Instant::now() < end, "it is never read only");
     }
+
+    small.ask(
+        "postgres",
+        "ALTER SYSTEM SET default_transaction_read_only = off",
+    );
+    small.ask("postgres", "SELECT pg_reload_conf()");
+    let ordered =
+        "CREATE DATABASE ordered TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'";
+    small.ask("postgres", ordered);
+    let name = url.rsplit('/').next().unwrap();
+    let url = url.replace(name, "ordered");
+    let with = format!("{url}?pool_size=2");
+    place.run(&["team", "create", "--name", "Acme", "--database", &with]);
+    let found = examine(&place, &["--database", &with]).1;
+    assert!(
+        found.iter().all(|it| it["check"] != "collation"),
+        "{found:?}"
+    );
+    small.ask(
+        "postgres",
+        "UPDATE pg_database SET datcollversion = '1.2' WHERE datname = 'ordered'",
+    );
+    expect(
+        &place,
+        &["--database", &with],
+        "collation",
+        "bad",
+        "REINDEX",
+    );
 
     let away = "postgres://ada:hunter2@127.0.0.1:1/invoicing";
     let said = place.run(&["doctor", "--database", away]);
