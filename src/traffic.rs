@@ -1,13 +1,13 @@
-//! What is under way, so that a server that is asked to stop knows when it may.
+//! Tracks what is under way, so that a server that is asked to stop knows when it can.
 //!
-//! dropshot waits for every connection to close, and one of HTTP/2 stays open for as long as its client does not answer
-//! the server's goodbye. So what counts here is not who is connected, but what somebody still waits for:
+//! dropshot waits for every connection to close, and an HTTP/2 connection stays open until its client answers the server's
+//! GOAWAY. So what counts here is not which clients are connected, but what they still wait for:
 //!
-//! 1. a request, from the moment at which its caller is looked at until its answer is made;
+//! 1. a request, from when its caller is checked until its answer is made, and later while a further part of it is made;
 //! 2. an answer, until its last byte has been handed to the connection's socket, or given up;
-//! 3. an answer of which nobody has taken a byte for [`STUCK`] is not waited for;
-//! 4. nor is anything that begins later than [`GRACE`] after the server began to stop, or who keeps asking would keep it
-//!    from that. Such requests are refused (503), but for those of strangers, which cost little.
+//! 3. an answer of which no byte has been taken for [`STUCK`] is not waited for;
+//! 4. nor is anything that starts later than [`GRACE`] after the server began to stop, or a client could keep it running by
+//!    sending more. Such requests are refused (503), except those of strangers, which cost little.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,17 +15,17 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// How long nothing may be under way before the server takes it that nothing comes. Long enough for bytes that TLS still
+/// How long nothing may be under way before the server assumes that nothing more comes. Long enough for bytes that TLS still
 /// holds to reach their socket.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// How long a peer may leave its answer where it is while the server waits to stop.
+/// How long a peer may leave its answer unread while the server waits to stop.
 const STUCK: Duration = Duration::from_secs(5);
 
-/// How long after the server began to stop what begins is still waited for: a client has to see the goodbye first.
+/// How long after the server began to stop new work is still waited for: a client has to see the GOAWAY first.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How often it is looked at.
+/// How often this is checked.
 const STEP: Duration = Duration::from_millis(50);
 
 /// What is under way in a server.
@@ -33,17 +33,17 @@ const STEP: Duration = Duration::from_millis(50);
 pub(crate) struct Traffic {
     requests: Arc<()>,
     answers: Arc<()>,
-    /// How many pieces of answers have gone.
+    /// How many pieces of answers have been sent or given up.
     sent: AtomicU64,
-    /// Whether it is too late to begin something.
+    /// Whether it is too late to start anything.
     closed: AtomicBool,
 }
 
-/// A request that is worked on, until its last copy is gone.
+/// A request under way, until its last clone is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Request(#[expect(dead_code, reason = "it is kept to be dropped")] Arc<()>);
 
-/// A piece of an answer that waits to be sent.
+/// A piece of an answer, waiting to be sent.
 #[derive(Debug)]
 pub(crate) struct Piece {
     traffic: Arc<Traffic>,
@@ -52,23 +52,28 @@ pub(crate) struct Piece {
 }
 
 impl Traffic {
-    /// A request is worked on; `None` when it comes too late.
+    /// Registers a request. Returns `None` if it comes too late.
     pub(crate) fn request(&self) -> Option<Request> {
         self.is_open().then(|| Request(Arc::clone(&self.requests)))
     }
 
-    /// How many requests are worked on.
+    /// Registers that a further part of an answer is being made.
+    pub(crate) fn further_part(&self) -> Request {
+        Request(Arc::clone(&self.requests))
+    }
+
+    /// Returns how many requests are under way.
     pub(crate) fn requests(&self) -> usize {
         // One reference is our own.
         Arc::strong_count(&self.requests) - 1
     }
 
-    /// Whether what begins now is waited for.
+    /// Returns whether work that starts now is waited for.
     pub(crate) fn is_open(&self) -> bool {
         !self.closed.load(Ordering::Relaxed)
     }
 
-    /// A piece of an answer waits to be sent.
+    /// Registers a piece of an answer that waits to be sent.
     pub(crate) fn piece(self: &Arc<Self>) -> Piece {
         Piece {
             traffic: Arc::clone(self),
@@ -108,7 +113,7 @@ impl Drop for Piece {
 mod tests {
     use super::*;
 
-    /// How long it takes until nothing is under way.
+    /// Returns how long it takes until nothing is under way.
     async fn settled(traffic: &Traffic) -> Duration {
         let start = Instant::now();
         traffic.settled().await;
@@ -130,6 +135,21 @@ mod tests {
         };
         let (took, ()) = tokio::join!(settled(&traffic), end);
         assert_eq!(took.as_secs(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_further_part_of_an_answer_is_waited_for_when_it_is_too_late_for_requests() {
+        let traffic = Traffic::default();
+        let made = async {
+            for _ in 0..2 {
+                let part = traffic.further_part();
+                sleep(Duration::from_secs(3)).await;
+                drop(part);
+                assert!(traffic.request().is_none());
+            }
+        };
+        let (took, ()) = tokio::join!(settled(&traffic), made);
+        assert_eq!(took.as_secs(), 6);
     }
 
     #[tokio::test(start_paused = true)]

@@ -187,16 +187,19 @@ pub(super) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
+/// JSON on one line.
 fn to_json(value: &impl Serialize) -> String {
     // Cannot fail: keys are strings and values are already JSON.
-    let mut text = serde_json::to_string(value).expect("a record is JSON");
-    text.push('\n');
-    text
+    harmless(&serde_json::to_string(value).expect("a record is JSON"))
 }
 
-/// JSON on several lines. Characters that could control a terminal are escaped, so it is still the same JSON.
+/// JSON on several lines.
 fn indented(document: &Value) -> String {
-    let text = format!("{document:#}");
+    harmless(&format!("{document:#}"))
+}
+
+/// The same JSON, with a line feed at its end. Characters that could control a terminal are escaped.
+fn harmless(text: &str) -> String {
     let mut lines = String::with_capacity(text.len() + 1);
     for char in text.chars() {
         match steers(char) && char != '\n' {

@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::sync::Arc;
 
@@ -23,27 +23,27 @@ use crate::oidc::Provider;
 use crate::settings::{Settings, TrustedProxies};
 use crate::trace::Traces;
 
-/// What all requests share.
+/// The state that all requests share.
 pub struct Context {
     pub(crate) app: Arc<App>,
     pub(super) limits: Limits,
     pub(crate) concurrency: ConcurrencyLimit,
-    /// In which lists are made.
+    /// The turns in which lists are made.
     pub(super) lists: Turns,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
-    /// For those of addresses that have no room there.
+    /// Places for the bodies of addresses that have no room there.
     pub(super) places: Places,
     pub(super) unsent: Unsent,
     pub(super) trusted_proxies: TrustedProxies,
-    pub(super) replica: Arc<ReplicaState>,
+    pub(crate) replica: Arc<ReplicaState>,
     pub(super) hsts: Option<HeaderValue>,
     pub(super) cors: Option<Cors>,
     pub(super) log: Logger,
     pub(super) interceptor: Option<Box<dyn Interceptor>>,
-    /// By which people sign in, if there is one.
+    /// The OpenID provider by which people sign in, if there is one.
     pub(crate) provider: Option<Arc<Provider>>,
-    /// Who is told what requests took, if anybody is.
+    /// Where traces are reported, if anywhere.
     pub(super) traces: Option<Arc<Traces>>,
 }
 
@@ -51,7 +51,7 @@ pub struct Context {
 pub(crate) type RequestContext = dropshot::RequestContext<Context>;
 
 impl Context {
-    /// Waits for the next turn of `holder` to have a list made, or a page of one ([`Turns`]).
+    /// Waits for the next turn of `holder` to make a list, or a page of one ([`Turns`]).
     ///
     /// # Errors
     /// [`Error::Overloaded`] when too many wait.
@@ -59,7 +59,7 @@ impl Context {
         self.lists.next(holder).await.map_err(Rejection::Error)
     }
 
-    /// The state of a server of `app`; requests are logged to `log`.
+    /// Returns the state of a server of `app`; requests are logged to `log`.
     pub async fn new(
         app: Arc<App>,
         settings: &Settings,
@@ -99,22 +99,22 @@ impl Context {
         }
     }
 
-    /// The same, with an OpenID provider by which people sign in.
+    /// Sets the OpenID provider by which people sign in.
     pub(crate) fn signing_in_by(self, provider: Option<Arc<Provider>>) -> Context {
         Context { provider, ..self }
     }
 
-    /// The same; somebody is told what requests took.
+    /// Sets where traces are reported.
     pub(crate) fn traced_by(self, traces: Option<Arc<Traces>>) -> Context {
         Context { traces, ..self }
     }
 
-    /// Who is told what requests took, if anybody is.
+    /// Returns where traces are reported, if anywhere.
     pub(crate) fn traces(&self) -> Option<Arc<Traces>> {
         self.traces.clone()
     }
 
-    /// The same, but requests pass this interceptor before their handlers.
+    /// Sets the interceptor that requests pass before their handlers.
     pub(crate) fn intercepted_by(self, interceptor: impl Interceptor + 'static) -> Context {
         Context {
             interceptor: Some(Box::new(interceptor)),

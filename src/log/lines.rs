@@ -6,10 +6,10 @@
 //!    call for each, would cost a request more than the rest of its log; the first line after a pause is written at once.
 //! 3. It writes whole lines, at most [`AT_ONCE`] bytes of them with one call, which even a pipe takes whole or not at all: a
 //!    process that is killed leaves no half line.
-//! 4. After lines were dropped, a line reports how many.
+//! 4. A line that the output does not take is dropped and counted, too. After lines were dropped, a line reports how many.
 //! 5. Dropping the [`Guard`] writes what still waits.
 
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -43,7 +43,7 @@ pub(super) struct Lines {
 /// How many lines this process has dropped.
 static DROPPED: Count = Count::none();
 
-/// How many lines of JSON were dropped since this process started, because they were not read fast enough.
+/// How many lines of JSON were dropped since this process started, because they were not read fast enough or the output failed.
 pub fn dropped_lines() -> u64 {
     DROPPED.get()
 }
@@ -117,10 +117,11 @@ impl Drop for Guard {
 
 /// Steps 2 to 4, until the end.
 fn write(messages: &Receiver<Message>, counts: &Counts, mut output: impl Write) {
-    // A failed write is lost: there is nowhere else to report it.
     let mut write = |text: &mut Vec<u8>| {
-        let _ = output.write_all(text);
+        let lost = write_whole(&mut output, text);
         text.clear();
+        counts.dropped.fetch_add(lost, Ordering::Relaxed);
+        lost
     };
     let mut text = Vec::with_capacity(AT_ONCE);
     let mut ended = false;
@@ -132,7 +133,7 @@ fn write(messages: &Receiver<Message>, counts: &Counts, mut output: impl Write) 
             match message {
                 Message::Line(line) => {
                     if text.len() + line.len() > AT_ONCE {
-                        write(&mut text);
+                        DROPPED.add(write(&mut text));
                     }
                     counts.waiting.fetch_sub(line.capacity(), Ordering::Relaxed);
                     text.extend(line);
@@ -140,15 +141,32 @@ fn write(messages: &Receiver<Message>, counts: &Counts, mut output: impl Write) 
                 Message::End => ended = true,
             }
         }
-        write(&mut text);
-        match counts.dropped.swap(0, Ordering::Relaxed) {
-            0 => {}
-            count => write(&mut told(count)),
+        DROPPED.add(write(&mut text));
+        let dropped = counts.dropped.swap(0, Ordering::Relaxed);
+        if dropped > 0 && write(&mut told(dropped)) > 0 {
+            // The next such line reports them.
+            counts.dropped.store(dropped, Ordering::Relaxed);
         }
         if !ended {
             std::thread::sleep(REST);
         }
     }
+}
+
+/// Writes lines, and returns how many of them the output did not take. Waits for an output that is not ready, such as a pipe
+/// that does not block.
+fn write_whole(output: &mut impl Write, lines: &[u8]) -> u64 {
+    let mut rest = lines;
+    while !rest.is_empty() {
+        match output.write(rest) {
+            Ok(0) => break,
+            Ok(count) => rest = &rest[count..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(REST),
+            Err(_) => break,
+        }
+    }
+    rest.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Step 4.
@@ -252,6 +270,45 @@ mod tests {
         let written = lines.iter().filter(|line| line["msg"] == "line").count() as u64;
         assert!(told > 0);
         assert_eq!(written + told, all);
+    }
+
+    /// A pipe that does not block, and is full at every second try; and a full disk.
+    struct Failing(u64, Option<ErrorKind>, Reader);
+
+    impl Write for Failing {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += 1;
+            match self.1 {
+                Some(kind) if self.0 % 2 == 1 => Err(kind.into()),
+                _ => self.2.write(bytes),
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_that_the_output_does_not_take_are_counted_and_a_full_pipe_is_waited_for() {
+        for (kind, all_come) in [
+            (ErrorKind::WouldBlock, true),
+            (ErrorKind::StorageFull, false),
+        ] {
+            let reader = Reader::default();
+            let output = Failing(0, Some(kind), reader.clone());
+            let (lines, guard) = in_background(output).unwrap();
+            let counts = Arc::clone(&lines.counts);
+            let log = Logger::root(lines, o!());
+            (0..100_u64).for_each(|n| info!(log, "line"; "n" => n));
+            drop(guard);
+            let lines = reader.lines();
+            let told: u64 = lines.iter().filter_map(|line| line["count"].as_u64()).sum();
+            let written = lines.iter().filter(|line| line["msg"] == "line").count() as u64;
+            let untold = counts.dropped.load(Ordering::Relaxed);
+            assert_eq!(written + told + untold, 100, "{kind}");
+            assert_eq!(written == 100, all_come, "{kind}");
+        }
     }
 
     #[test]

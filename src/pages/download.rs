@@ -1,8 +1,8 @@
-//! Files in CSV that are made while they are sent, so that the largest takes the memory of some lines: the next ones are read
-//! when the browser has taken those before. A user has one such file on the way at a time.
+//! CSV files that are made while they are sent, so that even the largest takes the memory of a few lines: the next ones are
+//! read when the browser has taken those before. A user downloads one such file at a time.
 //!
-//! A browser may take its time. So with each piece it is asked whether its user may still read it ([`Reader`]), after it was
-//! made: nothing that is written once they may not reaches them.
+//! A browser may take its time. So after each piece is made, it is checked whether its user may still read it ([`Reader`]):
+//! nothing written after they lose that right reaches them.
 
 use std::sync::Arc;
 
@@ -23,23 +23,23 @@ use crate::domain::id::{BrowserSessionId, TeamId, UserId};
 use crate::http::Error::Overloaded;
 use crate::http::{BrokenOff, Rest, problem};
 
-/// The least bytes of a piece, but for the last: of smaller ones, the server could not tell that a peer takes none.
+/// The fewest bytes of a piece, except the last: with smaller ones, the server could not tell that a peer takes none.
 pub(super) const PIECE: usize = 128 * 1024;
 
-/// Whoever reads what is sent piece by piece.
+/// The user who reads what is sent piece by piece.
 pub(super) struct Reader {
     app: Arc<App>,
     user_id: UserId,
     session_id: BrowserSessionId,
-    /// Whose it is, unless it is their own.
+    /// The team whose data it is, unless it is the user's own.
     team_id: Option<TeamId>,
 }
 
 impl Reader {
-    /// Whoever is signed in.
+    /// Returns the signed-in user.
     ///
     /// # Errors
-    /// When nobody is.
+    /// When no user is signed in.
     pub(super) fn of(visit: &Visit, team_id: Option<TeamId>) -> Result<Reader, Failure> {
         let in_browser = visit.signed_in()?;
         Ok(Reader {
@@ -50,10 +50,10 @@ impl Reader {
         })
     }
 
-    /// Refuses them when they may read it no longer.
+    /// Refuses a user who may no longer read it.
     ///
     /// # Errors
-    /// As of [`App::require_reader`].
+    /// As for [`App::require_reader`].
     pub(super) async fn require(&self) -> Result<(), Error> {
         let Reader {
             app,
@@ -67,24 +67,24 @@ impl Reader {
 
 /// What is made piece by piece, while it is sent.
 pub(super) trait Pieces: Send + 'static {
-    /// What comes next; none at the end.
+    /// Returns the next piece; `None` at the end.
     fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Error>> + Send;
 }
 
 /// Where the lines of a file come from.
 pub(super) trait Lines: Send + 'static {
-    /// Writes some more; says whether there may be others behind them. What SQLite reads for them takes some milliseconds of
-    /// an async thread.
+    /// Writes some more, and returns whether there may be others after them. Reading them from SQLite takes some
+    /// milliseconds of an async thread.
     fn write_some(
         &mut self,
         file: &mut Writer<Vec<u8>>,
     ) -> impl Future<Output = Result<bool, Error>> + Send;
 }
 
-/// The answer with a file of that name, of that team.
+/// Answers with a file of that name, of that team.
 ///
 /// # Errors
-/// [`Overloaded`] while the user downloads another; what the first lines say.
+/// [`Overloaded`] while the user downloads another; any error of the first lines.
 pub(super) async fn download(
     visit: &Visit,
     team_id: TeamId,
@@ -110,14 +110,16 @@ pub(super) async fn download(
     Ok(answer)
 }
 
-/// What comes behind the first piece of an answer.
+/// Returns what comes after the first piece of an answer.
 ///
-/// Each is made on a task of its own. A peer that closes its window has nobody ask for the next one any more: whatever its
-/// making holds by then, a turn or a connection to the database, would stay with them.
+/// Each is made on a task of its own. When a peer closes its window, nothing asks for the next one any more: whatever making
+/// it holds by then, a turn or a connection to the database, would stay held.
 pub(super) fn rest_of(visit: &Visit, pieces: impl Pieces) -> Rest {
     let state = (pieces, Arc::clone(&visit.context));
     Rest::new(stream::try_unfold(state, async |(mut pieces, context)| {
+        let under_way = context.context().replica.traffic.further_part();
         let made = tokio::spawn(async move {
+            let _under_way = under_way;
             let piece = pieces.next().await;
             piece.map(|piece| Some((piece?, pieces)))
         });
@@ -125,7 +127,7 @@ pub(super) fn rest_of(visit: &Visit, pieces: impl Pieces) -> Rest {
         match made.and_then(|made| made) {
             Ok(made) => Ok(made.map(|(piece, pieces)| (piece, (pieces, context)))),
             Err(error) => {
-                // It is written to the log there, as every failure is.
+                // This writes it to the log, as it does every failure.
                 problem(&context, error.into());
                 Err(BrokenOff)
             }
@@ -143,10 +145,10 @@ struct Download<L> {
 }
 
 impl<L: Lines> Download<L> {
-    /// What comes next; empty at the end.
+    /// Returns the next piece; empty at the end.
     ///
-    /// The turn is kept until the first piece is about to be counted for whoever takes it: of a hundred who begin at once, a few
-    /// hold one that is not.
+    /// The turn is kept until the first piece is about to be charged to its user: of a hundred downloads that start at once,
+    /// only a few hold one that is not charged.
     async fn piece(&mut self) -> Result<Bytes, Error> {
         let _turn = self.reader.app.next_part(self.team_id.into()).await?;
         let mut piece = Vec::new();

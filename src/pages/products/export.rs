@@ -18,10 +18,10 @@ use crate::pages::route::{Answer, Route, TeamPath};
 use crate::pages::site::Site;
 use crate::pages::visit::Visit;
 
-/// The fewest products that are read at once, and the most: one may have ten kilobytes of text, and most have a hundredth of
-/// that.
+/// The fewest products that are read at once, and the most: one may have twelve kilobytes of text, and most have a hundredth
+/// of that. Where short ones are followed by long ones, a piece is a megabyte.
 const FEWEST: usize = 10;
-const MOST: usize = 500;
+const MOST: usize = 100;
 
 /// Adds it.
 ///
@@ -59,7 +59,7 @@ struct Products {
     status: StatusFilter,
     /// The last one so far.
     last: Option<ProductId>,
-    /// As many are read next: by those before, about as many as a piece takes.
+    /// How many are read next: judging by those before, about as many as a piece takes.
     page: usize,
 }
 
