@@ -10,7 +10,7 @@ use progenitor_client::{encode_path, ClientHooks, OperationInfo, RequestBuilderE
 #[allow(clippy::all)]
 pub mod types {
     /// A product to create. The service assigns the id, the status and the timestamps. A member that is null is unset,
-    /// as one that is left out; `name`, `unitPrice`, `currency`, `type` and `unitOfMeasure` refuse null.
+    /// like one that is left out; `name`, `unitPrice`, `currency`, `type` and `unitOfMeasure` do not accept null.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(deny_unknown_fields)]
     pub struct CreateProduct {
@@ -39,7 +39,7 @@ pub mod types {
         }
     }
     /// The currency of the price: an alphabetic code of ISO 4217 (list one: currencies, funds and precious metals) that
-    /// is in force. Two codes of that list are left out since they name no currency in which anything could be
+    /// is in force. Two codes of that list are left out because they do not name a currency in which anything could be
     /// invoiced: `XXX` (no currency) and `XTS` (for testing).
     #[derive(
         ::serde::Deserialize,
@@ -796,7 +796,7 @@ pub mod types {
             value.parse()
         }
     }
-    /// A place in a list. Opaque; bound to the team, the mode and the `status` that made it.
+    /// A place in a list. Opaque; bound to the team, the mode and the `status` that it was made for.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Cursor(::std::string::String);
@@ -831,8 +831,8 @@ pub mod types {
         pub error_type: ErrorType,
         pub code: ErrorCode,
         pub message: ErrorMessage,
-        /// All violations, each once, at most 100 and as many as fit into an answer of 64 KiB. Present whenever `type` is
-        /// `validation_error`. Where some are left out, `message` says how many there were.
+        /// All violations, each once; at most 100, and at most as many as fit into an answer of 64 KiB. Present
+        /// whenever `type` is `validation_error`. If some are left out, `message` says how many there were.
         ///
         /// Limits: at least 1 items, at most 100 items.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -844,7 +844,7 @@ pub mod types {
             Default::default()
         }
     }
-    /// What went wrong, for programs. The part *Errors* above lists all codes; the list may grow.
+    /// What went wrong, for programs. The section *Errors* above lists all codes; the list may grow.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorCode(::std::string::String);
@@ -874,7 +874,7 @@ pub mod types {
     super::super::impl_checked_text!(ErrorCode);
     /// The rule that was violated: a keyword of the schema (`required`, `type`, `minLength`, `maxLength`, `minimum`,
     /// `maximum`, `enum`, `pattern`, `format`, `additionalProperties`), or one of `json` (malformed), `precision` (a
-    /// number with too many digits), `cursor` (not one of this list), `unknown` (a query parameter), `repeated` (a
+    /// number with too many digits), `cursor` (not from this list), `unknown` (a query parameter), `repeated` (a
     /// parameter or header), `contentType`, `maxBytes`, `timeout` and `method`.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -915,7 +915,7 @@ pub mod types {
             Default::default()
         }
     }
-    /// What went wrong, for people. The wording may change. It repeats at most 40 characters of what came.
+    /// What went wrong, for people. The wording may change. It repeats at most 40 characters of what was sent.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorMessage(::std::string::String);
@@ -940,8 +940,8 @@ pub mod types {
     super::super::impl_checked_text!(ErrorMessage);
     /// What is wrong: a JSON Pointer into the body (`/unitPrice`; empty for the whole body; for `required` and
     /// `additionalProperties` the missing or unknown member itself), or the name of the parameter or header. Names are
-    /// whole: where a pointer or a name would be longer than 256 characters, this is the pointer to the object that has
-    /// the member, or empty for a parameter, and `message` says how long the name is.
+    /// never cut: if a pointer or a name would be longer than 256 characters, this is the pointer to the object that
+    /// has the member, or empty for a parameter, and `message` says how long the name is.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorPath(::std::string::String);
@@ -961,7 +961,7 @@ pub mod types {
         }
     }
     super::super::impl_checked_text!(ErrorPath);
-    /// What every error answers.
+    /// What every error returns.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ErrorResponse {
         pub error: Error,
@@ -1079,7 +1079,7 @@ pub mod types {
         }
     }
     super::super::impl_checked_text!(IdempotencyKey);
-    /// Whether the answer repeats that of an earlier request.
+    /// Whether the answer repeats the answer to an earlier request.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(transparent)]
     pub struct IdempotencyReplayed(pub bool);
@@ -1183,7 +1183,7 @@ pub mod types {
             Default::default()
         }
     }
-    /// What else there is to say about the product; null when unset.
+    /// Further information about the product; null when unset.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ProductDescription(::std::string::String);
@@ -1496,7 +1496,7 @@ pub mod types {
         }
     }
     /// What remains of the quota, as in the IETF draft *RateLimit header fields for HTTP*: `r` requests now, and `t`
-    /// seconds until the quota is whole again.
+    /// seconds until the quota is full again.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct RateLimit(::std::string::String);
@@ -2061,7 +2061,7 @@ pub mod types {
             value.parse()
         }
     }
-    /// What to change of a product. A member that is left out keeps its value; `null` clears `description`, `sku` or
+    /// What to change in a product. A member that is left out keeps its value; `null` clears `description`, `sku` or
     /// `taxRate`, and is refused for the others.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
     #[serde(deny_unknown_fields)]
@@ -2095,7 +2095,7 @@ pub mod types {
             Default::default()
         }
     }
-    /// A challenge by RFC 6750.
+    /// A challenge as in RFC 6750.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct WwwAuthenticate(::std::string::String);
@@ -3288,7 +3288,7 @@ pub mod types {
             Self(20i32)
         }
     }
-    /// A moment, by RFC 3339, in UTC with milliseconds.
+    /// A point in time as in RFC 3339, in UTC with milliseconds.
     #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     pub struct Timestamp(pub ::chrono::DateTime<::chrono::Utc>);
     impl ::std::convert::From<::chrono::DateTime<::chrono::Utc>> for Timestamp {
@@ -4115,8 +4115,8 @@ const _: () = {
 impl Client {
     /// List products
     ///
-    /// Answers one page of the team's products in the mode of the key, newest first. Without parameters, these are the
-    /// 20 newest active ones. The part *Pages* above tells how to walk through all of them.
+    /// Returns one page of the team's products in the mode of the key, newest first. Without parameters, these are the
+    /// 20 newest active ones. The section *Pages* above explains how to walk through all of them.
     ///
     /// Any key may call it.
     ///
@@ -4124,7 +4124,7 @@ impl Client {
     /// Sends a `GET` request to `/api/v1/products`
     ///
     /// Arguments:
-    /// - `after`: The `nextCursor` of the page before. Without it, the list begins at the newest product.
+    /// - `after`: The `nextCursor` of the previous page. Without it, the list begins with the newest product.
     /// - `limit`: The largest number of products on the page.
     /// - `status`: Which products to list.
     /// ```ignore
@@ -4140,10 +4140,11 @@ impl Client {
     }
     /// Create a product
     ///
-    /// Creates an active product in the mode of the key, and answers it together with its address in `Location`.
+    /// Creates an active product in the mode of the key, and returns it together with its address in `Location`.
     ///
-    /// A `sku` identifies at most one active product of the team and mode, compared exactly, upper and lower case being
-    /// different; if one has it already, the answer is `duplicate_sku`. Archived products do not count.
+    /// A `sku` identifies at most one active product of the team and mode. It is compared exactly, and upper and lower
+    /// case are different; if another active product already has it, the answer is `duplicate_sku`. Archived products
+    /// do not count.
     ///
     /// Needs a *Read & Write* key. Send an `Idempotency-Key` to be able to repeat the request safely.
     ///
@@ -4151,8 +4152,8 @@ impl Client {
     /// Sends a `POST` request to `/api/v1/products`
     ///
     /// Arguments:
-    /// - `idempotency_key`: Names this request, so that repeating it cannot carry it out twice. The part *Idempotency* above tells how. Make
-    /// it from a random UUID, or from the identifier of what is sent.
+    /// - `idempotency_key`: Names this request, so that repeating it cannot carry it out twice. The section *Idempotency* above explains
+    /// how. Make it from a random UUID, or from the identifier of what is sent.
     ///
     /// - `body`
     /// ```ignore
@@ -4167,7 +4168,7 @@ impl Client {
     }
     /// Read a product
     ///
-    /// Answers one product, whether active or archived.
+    /// Returns one product, whether active or archived.
     ///
     /// Any key may call it.
     ///
@@ -4191,8 +4192,8 @@ impl Client {
     /// readable by its id and in lists with `status=archived` or `status=all`, but is no longer offered for new
     /// documents. Its `sku` becomes free for another product. Nothing makes an archived product active again.
     ///
-    /// Archiving is safe to repeat without an idempotency key: after a lost answer, `already_archived` means that what
-    /// was wished has happened.
+    /// Archiving is safe to repeat without an idempotency key: after a lost answer, `already_archived` means that the
+    /// product is archived, as intended.
     ///
     /// Needs a *Read & Write* key.
     ///
@@ -4213,11 +4214,11 @@ impl Client {
     /// Update a product
     ///
     /// Changes the fields that are sent, and keeps the others. `description`, `sku` and `taxRate` are cleared by
-    /// `null`; the other fields cannot be cleared. Every update moves `updatedAt` forward, one with an empty object
-    /// too.
+    /// `null`; the other fields cannot be cleared. Every update moves `updatedAt` forward, even one with an empty
+    /// object.
     ///
-    /// An archived product can be updated and stays archived. A new `sku` must not be that of another active product
-    /// (`duplicate_sku`); for an archived product this is not asked.
+    /// An archived product can be updated and stays archived. A new `sku` must not belong to another active product
+    /// (`duplicate_sku`); this is not checked for an archived product.
     ///
     /// Needs a *Read & Write* key. Send an `Idempotency-Key` to be able to repeat the request safely.
     ///
@@ -4226,8 +4227,8 @@ impl Client {
     ///
     /// Arguments:
     /// - `id`: The id of the product.
-    /// - `idempotency_key`: Names this request, so that repeating it cannot carry it out twice. The part *Idempotency* above tells how. Make
-    /// it from a random UUID, or from the identifier of what is sent.
+    /// - `idempotency_key`: Names this request, so that repeating it cannot carry it out twice. The section *Idempotency* above explains
+    /// how. Make it from a random UUID, or from the identifier of what is sent.
     ///
     /// - `body`
     /// ```ignore

@@ -259,8 +259,8 @@ pub mod types {
         pub error_type: ErrorType,
         pub code: ErrorCode,
         pub message: ErrorMessage,
-        /// All violations, each once, at most 100 and as many as fit into an answer of 64 KiB. Present whenever `type` is
-        /// `validation_error`. Where some are left out, `message` says how many there were.
+        /// All violations, each once; at most 100, and at most as many as fit into an answer of 64 KiB. Present
+        /// whenever `type` is `validation_error`. If some are left out, `message` says how many there were.
         ///
         /// Limits: at least 1 items, at most 100 items.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -272,7 +272,7 @@ pub mod types {
             Default::default()
         }
     }
-    /// What went wrong, for programs. The part *Errors* above lists all codes; the list may grow.
+    /// What went wrong, for programs. The section *Errors elsewhere* above lists all codes; the list may grow.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorCode(::std::string::String);
@@ -302,7 +302,7 @@ pub mod types {
     super::super::impl_checked_text!(ErrorCode);
     /// The rule that was violated: a keyword of the schema (`required`, `type`, `minLength`, `maxLength`, `minimum`,
     /// `maximum`, `enum`, `pattern`, `format`, `additionalProperties`), or one of `json` (malformed), `precision` (a
-    /// number with too many digits), `cursor` (not one of this list), `unknown` (a query parameter), `repeated` (a
+    /// number with too many digits), `cursor` (not from this list), `unknown` (a query parameter), `repeated` (a
     /// parameter or header), `contentType`, `maxBytes`, `timeout` and `method`.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -343,7 +343,7 @@ pub mod types {
             Default::default()
         }
     }
-    /// What went wrong, for people. The wording may change. It repeats at most 40 characters of what came.
+    /// What went wrong, for people. The wording may change. It repeats at most 40 characters of what was sent.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorMessage(::std::string::String);
@@ -368,8 +368,8 @@ pub mod types {
     super::super::impl_checked_text!(ErrorMessage);
     /// What is wrong: a JSON Pointer into the body (`/unitPrice`; empty for the whole body; for `required` and
     /// `additionalProperties` the missing or unknown member itself), or the name of the parameter or header. Names are
-    /// whole: where a pointer or a name would be longer than 256 characters, this is the pointer to the object that has
-    /// the member, or empty for a parameter, and `message` says how long the name is.
+    /// never cut: if a pointer or a name would be longer than 256 characters, this is the pointer to the object that
+    /// has the member, or empty for a parameter, and `message` says how long the name is.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorPath(::std::string::String);
@@ -389,7 +389,7 @@ pub mod types {
         }
     }
     super::super::impl_checked_text!(ErrorPath);
-    /// What every error answers.
+    /// What every error returns.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ErrorResponse {
         pub error: Error,
@@ -536,7 +536,7 @@ pub mod types {
     }
     super::super::impl_checked_text!(NextCursor);
     /// What remains of the quota, as in the IETF draft *RateLimit header fields for HTTP*: `r` requests now, and `t`
-    /// seconds until the quota is whole again.
+    /// seconds until the quota is full again.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct RateLimit(::std::string::String);
@@ -624,7 +624,7 @@ pub mod types {
         }
     }
     super::super::impl_checked_text!(RedirectUri);
-    /// A refresh token. Opaque, used once, valid for 30 days.
+    /// A refresh token. Opaque, single use, valid for 30 days.
     #[derive(::serde::Serialize, Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct RefreshToken(::std::string::String);
@@ -752,7 +752,7 @@ pub mod types {
         }
     }
     super::super::impl_checked_text!(RequestId);
-    /// An address that shows a file or a folder. Its password, if it has one, is never told.
+    /// An address that shows a file or a folder. Its password, if it has one, is never disclosed.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ShareLink {
         pub id: ShareLinkId,
@@ -930,7 +930,7 @@ pub mod types {
             Default::default()
         }
     }
-    /// `expired` since `expiresAt`, otherwise `active`.
+    /// `expired` from `expiresAt` on, otherwise `active`.
     #[derive(
         ::serde::Deserialize,
         ::serde::Serialize,
@@ -990,8 +990,8 @@ pub mod types {
             value.parse()
         }
     }
-    /// The address to share. Who has it can see the item, as far as `audience` and the password allow: treat it as a
-    /// secret.
+    /// The address to share. Anyone who has it can see the item, as far as `audience` and the password allow: treat it
+    /// as a secret.
     #[derive(::serde::Serialize, Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ShareLinkUrl(::std::string::String);
@@ -1121,8 +1121,8 @@ pub mod types {
     }
     super::super::impl_checked_text!(TokenErrorCode);
     /// What went wrong, for people: as many violations as fit, with names cut after 64 characters, and how many more
-    /// there are. The wording may change. ASCII without `"` and `\`, for which similar characters stand (RFC 6749,
-    /// section 5.2).
+    /// there are. The wording may change. ASCII without `"` and `\`, which are replaced by similar characters (RFC
+    /// 6749, section 5.2).
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct TokenErrorDescription(::std::string::String);
@@ -1267,7 +1267,7 @@ pub mod types {
         }
     }
     super::super::impl_checked_text!(UserDisplayName);
-    /// A challenge by RFC 6750.
+    /// A challenge as in RFC 6750.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct WwwAuthenticate(::std::string::String);
@@ -2638,7 +2638,7 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
-    /// The seconds for which the access token is still valid.
+    /// The number of seconds for which the access token is still valid.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -2852,7 +2852,7 @@ pub mod types {
         }
     }
     super::super::impl_conversions!(ShareLinkId(::uuid::Uuid));
-    /// How often something happened. Never more than a double can hold exactly.
+    /// How often something happened. Never larger than a double can represent exactly.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -2882,7 +2882,7 @@ pub mod types {
     }
     super::super::impl_number!(Count(i64) from i32 u32 u64 usize);
     super::super::impl_conversions!(Count(i64));
-    /// A moment, by RFC 3339, in UTC with milliseconds.
+    /// A point in time as in RFC 3339, in UTC with milliseconds.
     #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     pub struct Timestamp(pub ::chrono::DateTime<::chrono::Utc>);
     impl ::std::convert::From<::chrono::DateTime<::chrono::Utc>> for Timestamp {
@@ -2937,7 +2937,7 @@ pub mod types {
         }
     }
     super::super::impl_conversions!(Timestamp(::chrono::DateTime < ::chrono::Utc >));
-    /// A moment, by RFC 3339, in UTC with milliseconds; null when there is none.
+    /// A point in time as in RFC 3339, in UTC with milliseconds; null when there is none.
     #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     pub struct OptionalTimestamp(pub ::chrono::DateTime<::chrono::Utc>);
     impl ::std::convert::From<::chrono::DateTime<::chrono::Utc>> for OptionalTimestamp {
@@ -3324,8 +3324,8 @@ const _: () = {
 impl Client {
     /// Exchange a code or a refresh token for tokens
     ///
-    /// Answers an access token and a refresh token, for an authorization code (which begins a session) or for a refresh
-    /// token (which continues one). The part *Sessions and tokens* above tells the rules.
+    /// Returns an access token and a refresh token in exchange for an authorization code (which begins a session) or a
+    /// refresh token (which continues one). The section *Sessions and tokens* above gives the rules.
     ///
     /// It needs no `Authorization`: the code or the refresh token is the credential. Clients are public (they hold no
     /// secret); PKCE protects the code. The request has the members that RFC 6749 names, as JSON instead of a form.
@@ -3344,12 +3344,12 @@ impl Client {
     }
     /// List the share links of a file or folder
     ///
-    /// Answers all links of the item that are not revoked, newest first. Expired ones are among them, with the status
+    /// Returns all links of the item that are not revoked, newest first. Expired ones are included, with the status
     /// `expired`.
     ///
-    /// Any member of the team may call it, whatever the role. An item belongs to one team: through another team it does
-    /// not exist (`item_not_found`). An item has at most 1,000 links, so there is one page; it has the keys of every
-    /// other page of the service (`data`, `hasMore`, `nextCursor`), so that one pager serves all lists.
+    /// Any member of the team may call it, whatever their role. An item belongs to one team: for any other team it does
+    /// not exist (`item_not_found`). An item has at most 1,000 links, so there is only one page; it has the same keys
+    /// as every other page of the service (`data`, `hasMore`, `nextCursor`), so that one pager works for all lists.
     ///
     ///
     /// Sends a `GET` request to `/api/mobile/items/{targetType}/{id}/links`
