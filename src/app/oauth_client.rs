@@ -18,8 +18,8 @@ impl App {
     /// Registers an app.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an id that is taken or malformed, and for a redirect URI that is not
-    /// absolute or has a fragment (RFC 6749, 3.1.2).
+    /// [`Error::Invalid`] for a name that is no plain text; [`Error::Refused`] for an id that is taken or malformed, and for a
+    /// redirect URI that is not absolute or has a fragment (RFC 6749, 3.1.2); any store error.
     pub async fn create_oauth_client(
         &self,
         id: &str,

@@ -285,7 +285,7 @@ impl App {
     /// The live sessions of a user, or of all users, newest first.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such user.
+    /// [`Error::Missing`] when there is no such user; any store error.
     pub async fn list_sessions(
         &self,
         user_id: Option<UserId>,

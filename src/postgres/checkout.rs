@@ -81,6 +81,11 @@ impl Checkout {
             .expect("a checkout has a connection")
     }
 
+    /// Whether the connection is to be replaced if it takes no changes.
+    pub(super) fn replaces_read_only(&self) -> bool {
+        self.connector.replaces_read_only()
+    }
+
     /// Whether statements are prepared.
     pub(super) fn preparing(&self) -> &Preparing {
         self.connector.preparing()

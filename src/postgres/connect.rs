@@ -7,17 +7,19 @@
 //!
 //! A server that takes no writes is a standby, which may lag behind, or a primary whose operator has set
 //! `default_transaction_read_only`. The latter can still be read (docs/decisions.md, X88), if there is no other server that may
-//! have taken its place.
+//! have taken its place. A session may stay read-only for as long as it lasts, so it is replaced when it refuses a change: at
+//! once if the last connection took changes, and otherwise one a second, to find out whether changes are taken again.
 
 use std::error::Error as _;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use deadpool_postgres::Connect;
 use futures::future::BoxFuture;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::{CancelToken, Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -38,7 +40,20 @@ struct Servers {
     preparing: Preparing,
     /// The server that took writes at the last connect.
     primary: AtomicUsize,
+    read_only: Mutex<ReadOnly>,
 }
+
+/// What is known about connections that take no changes.
+#[derive(Default)]
+struct ReadOnly {
+    /// Whether the last connection was one.
+    was_last: bool,
+    /// When one was last replaced.
+    replaced: Option<Instant>,
+}
+
+/// How often a connection that takes no changes is replaced, to find out whether another would.
+const REPLACED_EVERY: Duration = Duration::from_secs(1);
 
 impl Connector {
     pub(super) fn new(address: &Address, tls: MakeRustlsConnect) -> Connector {
@@ -47,7 +62,22 @@ impl Connector {
             tls,
             preparing: Preparing::new(address.prepares()),
             primary: AtomicUsize::new(0),
+            read_only: Mutex::default(),
         }))
+    }
+
+    /// Whether a connection that takes no changes is to be replaced.
+    pub(super) fn replaces_read_only(&self) -> bool {
+        let mut read_only = self.0.read_only();
+        let now = Instant::now();
+        let is_due = read_only
+            .replaced
+            .is_none_or(|at| now - at >= REPLACED_EVERY);
+        let replaces = !read_only.was_last || is_due;
+        if replaces {
+            read_only.replaced = Some(now);
+        }
+        replaces
     }
 
     /// Whether statements are prepared on these connections.
@@ -75,6 +105,13 @@ impl Connector {
 }
 
 impl Servers {
+    fn read_only(&self) -> MutexGuard<'_, ReadOnly> {
+        // Nothing panics while it is locked.
+        self.read_only
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Tries the servers in turn until one answers, if only with a refusal: the caller has a deadline.
     async fn connect_to_primary(&self) -> Result<(Client, JoinHandle<()>), Error> {
         loop {
@@ -87,6 +124,7 @@ impl Servers {
                 match timeout(connect_timeout.unwrap_or(CONNECT_TIMEOUT), connecting).await {
                     Ok(Ok(connected)) => {
                         self.primary.store(number, Ordering::Relaxed);
+                        self.read_only().was_last = false;
                         return Ok(connected);
                     }
                     Ok(Err(error)) => refused = Some(error),
@@ -116,7 +154,10 @@ impl Servers {
             Ok((row.try_get(0)?, connected))
         };
         match timeout(CONNECT_TIMEOUT, connecting).await {
-            Ok(Ok((false, connected))) => Ok(connected),
+            Ok(Ok((false, connected))) => {
+                self.read_only().was_last = true;
+                Ok(connected)
+            }
             Ok(Err(error)) => Err(error),
             Ok(Ok((true, _))) | Err(_) => Err(error),
         }

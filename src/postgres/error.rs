@@ -71,17 +71,13 @@ fn violated(index: &str) -> Option<Error> {
     is("product_sku").then_some(Error::DuplicateSku)
 }
 
-/// Whether the request may succeed through another connection: one that is tried again, or a change in a session that started
-/// while changes were switched off for the database or its user.
-pub(super) fn may_be_the_connection(error: &ScriptError) -> bool {
-    match error {
-        ScriptError::Retry(_) => true,
-        ScriptError::Final(Error::Unavailable(cause)) => {
-            let cause = cause.downcast_ref::<tokio_postgres::Error>();
-            cause.and_then(|it| it.code()) == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
-        }
-        ScriptError::Final(_) => false,
-    }
+/// Whether a change was refused because its session is read-only.
+pub(super) fn is_read_only(error: &Error) -> bool {
+    let Error::Unavailable(cause) = error else {
+        return false;
+    };
+    let cause = cause.downcast_ref::<tokio_postgres::Error>();
+    cause.and_then(|it| it.code()) == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
 }
 
 fn has_io_error(error: &tokio_postgres::Error) -> bool {

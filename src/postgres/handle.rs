@@ -3,7 +3,7 @@
 use futures::future::join;
 
 use super::checkout::Checkout;
-use super::error::{at_commit, may_be_the_connection};
+use super::error::{at_commit, is_read_only};
 use super::member::Member;
 use super::statements::{Rows, Sent};
 use super::transaction::{COMMIT, ROLLBACK};
@@ -90,7 +90,11 @@ impl Handle {
             // A connection that cannot even roll back is not used again.
             (Err(failure), Scope::Own(checkout, _)) => {
                 match (checkout.batch(ROLLBACK).await, failure) {
-                    (Ok(()), failure) if !may_be_the_connection(failure) => checkout.mark_done(),
+                    (Ok(()), ScriptError::Final(error))
+                        if !(is_read_only(error) && checkout.replaces_read_only()) =>
+                    {
+                        checkout.mark_done();
+                    }
                     _ => checkout.mark_spent(),
                 }
             }

@@ -253,7 +253,7 @@ impl Postgres {
                 let state = answers.and_then(|answers| state(answers.into_iter().next()));
                 match state {
                     // Another connection may have started since changes were switched on again.
-                    Ok((_, false)) => {
+                    Ok((_, false)) if self.connections.connector.replaces_read_only() => {
                         let spent = ScriptError::Retry("it is read only".into());
                         let _ = handle.end::<()>(Err(spent)).await;
                         state

@@ -18,7 +18,6 @@ use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::{Error as PostgresError, Row};
 
 use super::checkout::Checkout;
-use super::error::may_be_the_connection;
 use super::statements::{Rows, Sent};
 use crate::domain::Error;
 use crate::sql::encoded::{Encoded, RawColumn};
@@ -201,7 +200,7 @@ impl<'a> Party<'a> {
         let is_first = code.is_some_and(|code| *code != SqlState::IN_FAILED_SQL_TRANSACTION);
         let error = ScriptError::from(error);
         let is_its_own = self.said.len() == 1;
-        let may_be_the_connection = is_first && may_be_the_connection(&error);
+        let may_be_the_connection = is_first && matches!(error, ScriptError::Retry(_));
         let shared = || ScriptError::Retry("a statement that it shared has failed".into());
         let errors = std::iter::once(error).chain(std::iter::repeat_with(shared));
         let failure = |(error, _)| {

@@ -16,7 +16,6 @@ const BLANKS: &[&str] = &[
     "FOR SHARE SKIP LOCKED",
     "FOR SHARE",
     "FOR KEY SHARE",
-    "FOR KEY SHARE",
 ];
 
 /// A text that is being written.
