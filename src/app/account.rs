@@ -15,6 +15,7 @@ use super::membership::{end_invitations, leave, lock_team, require_may_leave, te
 use super::user::remove_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
+use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, UserId};
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
@@ -88,10 +89,11 @@ impl App {
         user_id: UserId,
     ) -> Result<Vec<RefusedSignIn>, Error> {
         let since = self.now().before(SIGN_INS_SHOWN);
-        self.refused_since(user_id, since, SIGN_INS).await
+        self.refused_since(user_id.into(), user_id, since, SIGN_INS)
+            .await
     }
 
-    /// All refused sign-ins that are kept; if there are more than `limit`, only the newest.
+    /// All refused sign-ins that are kept, for an export; if there are more than `limit`, only the newest.
     ///
     /// # Errors
     /// Any store error.
@@ -101,21 +103,23 @@ impl App {
         limit: u32,
     ) -> Result<Vec<RefusedSignIn>, Error> {
         let ever = Timestamp::from_millis(0);
-        self.refused_since(user_id, ever, limit).await
+        self.refused_since(Holder::Parts, user_id, ever, limit)
+            .await
     }
 
     async fn refused_since(
         &self,
+        holder: Holder,
         user_id: UserId,
         since: Timestamp,
         limit: u32,
     ) -> Result<Vec<RefusedSignIn>, Error> {
         let list =
             async move |sql: Sql<'_>| sql.run(refused_sign_in::list(user_id, since, limit)).await;
-        self.store.read(user_id, list).await
+        self.store.read(holder, list).await
     }
 
-    /// The events of what a user has done, newest first.
+    /// The events of what a user has done, newest first, for an export.
     ///
     /// # Errors
     /// Any store error.
@@ -125,7 +129,7 @@ impl App {
         part: Part<AuditEventId>,
     ) -> Result<Vec<AuditEvent>, Error> {
         let list = async move |sql: Sql<'_>| sql.run(audit::list_of(user_id, part)).await;
-        self.store.read(user_id, list).await
+        self.store.read(Holder::Parts, list).await
     }
 
     /// Deletes the account of a user who has recently proven who they are.
@@ -136,7 +140,7 @@ impl App {
     pub async fn delete_account(&self, person: Person) -> Result<(), Error> {
         let user_id = person.user_id;
         // Others wait for what a deletion locks. So one that is refused, and may be tried again and again, locks nothing.
-        self.require_reader(user_id, person.session_id, None)
+        self.require_reader(user_id.into(), user_id, person.session_id, None)
             .await?;
         let may_leave = async move |sql: Sql<'_>| {
             let teams = member::list_teams(user_id, Part::first(u32::MAX));

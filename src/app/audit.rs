@@ -25,6 +25,7 @@ impl App {
     /// [`Error::NotAMember`] and [`Error::RoleInsufficient`]; any store error.
     pub async fn list_team_events(
         &self,
+        holder: impl Into<Holder>,
         user_id: UserId,
         team_id: TeamId,
         part: Part<AuditEventId>,
@@ -36,7 +37,7 @@ impl App {
                 .await?;
             Ok(events)
         };
-        self.store.read(user_id, calls).await
+        self.store.read(holder, calls).await
     }
 
     /// The events of a team, even a deleted one, or of all teams and of users, newest first, for the operator; no sign-ins.

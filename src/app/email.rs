@@ -108,7 +108,7 @@ impl App {
         let (outbox, letters) = self.mail()?;
         let (now, user_id, digest) = (self.now(), person.user_id, link.digest());
         // Others wait for what a change locks. So one that is refused, and may be tried again and again, locks nothing.
-        self.require_reader(user_id, person.session_id, None)
+        self.require_reader(user_id.into(), user_id, person.session_id, None)
             .await?;
         let check = async move |sql: Sql<'_>| {
             let found = sql.run(changes::find(user_id, &digest, now)).await?;

@@ -4,7 +4,7 @@
 //! key costs one note a minute. The background task hands the notes to the store together. What a crash
 //! loses is seconds of a time that nothing depends on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
@@ -45,15 +45,16 @@ impl<Id: Copy + Eq + Hash, From: Copy + PartialEq> LastUsed<Id, From> {
         }
     }
 
-    /// Hands all notes to `record`, at most [`STEP`] at once. Only what it has taken is forgotten: it may fail, or this
-    /// future may be dropped.
+    /// Hands all notes to `record`, at most [`STEP`] at once. Only what it has taken is forgotten: it returns those that it
+    /// has not, it may fail, or this future may be dropped.
     pub(super) async fn hand_over(
         &self,
-        record: impl AsyncFn(Vec<(Id, Timestamp, From)>) -> Result<(), Error>,
+        record: impl AsyncFn(Vec<(Id, Timestamp, From)>) -> Result<Vec<Id>, Error>,
     ) -> Result<(), Error> {
         for uses in self.all().chunks(STEP) {
-            record(uses.to_vec()).await?;
-            self.forget(uses);
+            let left: HashSet<Id> = record(uses.to_vec()).await?.into_iter().collect();
+            let taken = uses.iter().filter(|(id, _, _)| !left.contains(id));
+            self.forget(taken);
         }
         Ok(())
     }
@@ -66,7 +67,11 @@ impl<Id: Copy + Eq + Hash, From: Copy + PartialEq> LastUsed<Id, From> {
     }
 
     /// Forgets what the store has by now, but not a later use noted meanwhile.
-    fn forget(&self, recorded: &[(Id, Timestamp, From)]) {
+    fn forget<'a>(&self, recorded: impl IntoIterator<Item = &'a (Id, Timestamp, From)>)
+    where
+        Id: 'a,
+        From: 'a,
+    {
         let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, minute, from) in recorded {
             if uses.get(id) == Some(&(*minute, *from)) {
@@ -129,7 +134,9 @@ mod tests {
         let refuse = async |_| Err(Error::unavailable("busy"));
         assert!(uses.hand_over(refuse).await.is_err());
         assert_eq!(uses.all(), [("key", at(60_000), ())]);
-        assert!(uses.hand_over(async |_| Ok(())).await.is_ok());
+        assert!(uses.hand_over(async |_| Ok(vec!["key"])).await.is_ok());
+        assert_eq!(uses.all(), [("key", at(60_000), ())]);
+        assert!(uses.hand_over(async |_| Ok(Vec::new())).await.is_ok());
         assert_eq!(uses.all(), []);
     }
 
@@ -140,7 +147,7 @@ mod tests {
         let steps = Mutex::new(Vec::new());
         let record = async |step: Vec<_>| {
             steps.lock().unwrap().push(step.len());
-            Ok(())
+            Ok(Vec::new())
         };
         uses.hand_over(record).await.unwrap();
         assert_eq!(steps.into_inner().unwrap(), [STEP, STEP, 1]);

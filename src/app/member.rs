@@ -12,7 +12,7 @@ use crate::store::{Batch, Sql, audit, browser_session, invitation, member, team,
 
 use super::browser_session::require_person;
 use super::team::require_team;
-use super::user::require_user;
+use super::user::{require_user, require_user_exists};
 
 impl App {
     /// Makes a user a member of a team.
@@ -69,8 +69,11 @@ impl App {
         part: Part<TeamId>,
     ) -> Result<Vec<ListedMember>, Error> {
         let calls = async move |sql: Sql<'_>| {
-            sql.run((require_user(user_id), member::list_teams(user_id, part)))
-                .await
+            sql.run((
+                require_user_exists(user_id),
+                member::list_teams(user_id, part),
+            ))
+            .await
         };
         let ((), members) = self.store.read(user_id, calls).await?;
         Ok(members)
@@ -123,6 +126,7 @@ impl App {
     /// [`Error::InvalidToken`] and [`Error::NotAMember`]; any store error.
     pub async fn require_reader(
         &self,
+        holder: Holder,
         user_id: UserId,
         session_id: BrowserSessionId,
         team_id: Option<TeamId>,
@@ -134,7 +138,7 @@ impl App {
                 .await?;
             Ok(session)
         };
-        let session = self.store.read(user_id, find).await?;
+        let session = self.store.read(holder, find).await?;
         let session = session.filter(|it| it.user_id == user_id);
         session
             .ok_or(Error::InvalidToken)?

@@ -76,6 +76,7 @@ use crate::lines::Lines;
 use crate::mail::Outbox;
 use crate::store::secret::{self, SharedSecret};
 use crate::store::{Numbers, Store};
+use crate::weak_map::WeakMap;
 use counts::Counts;
 use hashing::Hashing;
 use known::Known;
@@ -116,6 +117,8 @@ pub struct App {
     resets_of_user: Lines<UserId>,
     /// Turns to exchange the same code, or tokens of the same session.
     exchanges: Lines<Subject>,
+    /// Room for exchanges of codes and tokens of the same user.
+    exchanges_of_user: WeakMap<UserId, Semaphore>,
 }
 
 /// A credential of the right form, as presented, and on whose behalf it is looked up: its holder's if it was recently found
@@ -139,7 +142,10 @@ const RESETS_OF_USER: usize = 3;
 
 /// How many requests may wait that present the same code, or tokens of the same session. An app may have several requests
 /// under way that each find they have to refresh.
-const EXCHANGES: usize = 32;
+const EXCHANGES: usize = 15;
+
+/// How many codes and tokens of one user are exchanged, or wait for that.
+const EXCHANGES_OF_USER: usize = 64;
 
 impl App {
     /// The service over `store`, telling the time by `clock`. The links that it hands out start with `public_url`.
@@ -181,6 +187,7 @@ impl App {
             resets: Arc::new(Semaphore::new(RESETS)),
             resets_of_user: Lines::new(1, RESETS_OF_USER),
             exchanges: Lines::new(1, EXCHANGES),
+            exchanges_of_user: WeakMap::default(),
         })
     }
 

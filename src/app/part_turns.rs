@@ -1,41 +1,60 @@
 //! Turns to make the next part of a long answer, such as an export.
 //!
-//! 1. Of the long answers of one team or user, one part is made at a time.
-//! 2. SQLite reads on the thread that asks, so few parts are made at once over all long answers. On PostgreSQL a part waits in
-//!    the queue of its holder, which the holder can make as long as they like, and must not keep others waiting meanwhile.
-//! 3. Other tasks that are ready run first.
+//! Few parts are made at once over all long answers, and one per team or user; other tasks that are ready run first, since
+//! on SQLite the thread that asks is the one that reads. A turn must not be held while waiting in a queue that one caller can
+//! make long, so parts are read for [`Holder::Parts`], of which there are no more than turns. A client that reads fast asks for
+//! the next part at once, so each turn is followed by a pause as long as it took: half of the time is left to others, such as
+//! those who sign in, whose passwords are hashed behind all other work.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::yield_now;
+use tokio::time::{Instant, sleep};
 
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::weak_map::WeakMap;
+
+/// The longest pause after a turn, however long the database took.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The turns to make parts.
 #[derive(Clone)]
 pub(super) struct PartTurns(Arc<Shared>);
 
 struct Shared {
-    /// The turns of all holders together, if they are limited.
-    all: Option<Arc<Semaphore>>,
+    all: Arc<Semaphore>,
     /// Kept while anyone holds or waits for a turn.
     by: WeakMap<Holder, Semaphore>,
 }
 
 /// A turn to make a part, held until dropped.
 pub struct PartTurn {
-    _all: Option<OwnedSemaphorePermit>,
+    all: Option<OwnedSemaphorePermit>,
     _of_holder: OwnedSemaphorePermit,
+    begun: Instant,
+}
+
+impl Drop for PartTurn {
+    fn drop(&mut self) {
+        let took = self.begun.elapsed().min(LONGEST_PAUSE);
+        if let (Some(turn), Ok(runtime)) = (self.all.take(), Handle::try_current()) {
+            runtime.spawn(async move {
+                sleep(took).await;
+                drop(turn);
+            });
+        }
+    }
 }
 
 impl PartTurns {
-    /// Allows `at_once` turns of all holders at a time, or any number.
-    pub(super) fn new(at_once: Option<usize>) -> PartTurns {
+    /// Allows `at_once` turns at a time.
+    pub(super) fn new(at_once: usize) -> PartTurns {
         PartTurns(Arc::new(Shared {
-            all: at_once.map(|it| Arc::new(Semaphore::new(it))),
+            all: Arc::new(Semaphore::new(at_once)),
             by: WeakMap::default(),
         }))
     }
@@ -46,17 +65,14 @@ impl PartTurns {
     /// [`Error::Internal`] if the semaphores were closed, which nothing does.
     pub(super) async fn next(&self, holder: Holder) -> Result<PartTurn, Error> {
         let of_holder = self.0.by.get(holder, || Semaphore::new(1));
-        let of_holder = of_holder.acquire_owned().await; // step 1
-        let of_holder = of_holder.map_err(Error::internal)?;
-        let all = match &self.0.all {
-            Some(all) => Some(Arc::clone(all).acquire_owned().await), // step 2
-            None => None,
-        };
-        let all = all.transpose().map_err(Error::internal)?;
-        yield_now().await; // step 3
+        let of_holder = of_holder.acquire_owned().await.map_err(Error::internal)?;
+        let all = Arc::clone(&self.0.all).acquire_owned().await;
+        let all = all.map_err(Error::internal)?;
+        yield_now().await;
         Ok(PartTurn {
-            _all: all,
+            all: Some(all),
             _of_holder: of_holder,
+            begun: Instant::now(),
         })
     }
 }
@@ -74,7 +90,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_team_makes_one_part_at_a_time_and_all_together_as_many_as_there_are_turns() {
-        let turns = PartTurns::new(Some(2));
+        let turns = PartTurns::new(2);
         let first = turns.next(team(1)).await.unwrap();
         let mut second = Box::pin(turns.next(team(1)));
         assert!((&mut second).now_or_never().is_none());
@@ -87,14 +103,15 @@ mod tests {
         second.await.unwrap();
     }
 
-    #[tokio::test]
-    async fn where_reads_wait_elsewhere_nobody_waits_for_another_team() {
-        let turns = PartTurns::new(None);
-        let mut taken = Vec::new();
-        for number in 0..100 {
-            let next = tokio::time::timeout(std::time::Duration::ZERO, turns.next(team(number)));
-            taken.push(next.await.unwrap().unwrap());
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_is_followed_by_a_pause_as_long() {
+        let turns = PartTurns::new(1);
+        let begun = Instant::now();
+        for _ in 0..3 {
+            let turn = turns.next(team(1)).await.unwrap();
+            sleep(Duration::from_millis(10)).await;
+            drop(turn);
         }
-        assert!(Box::pin(turns.next(team(0))).now_or_never().is_none());
+        assert_eq!(begun.elapsed().as_millis(), 10 + 2 * 20);
     }
 }

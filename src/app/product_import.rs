@@ -24,6 +24,7 @@ use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::author::{Author, Right};
 use crate::domain::catalog::Catalog;
+use crate::domain::holder::Holder;
 use crate::domain::id::{ProductId, ProductImportId, UserId};
 use crate::domain::member::Role;
 use crate::domain::product::{NewProduct, Product, ProductChanges, StatusFilter};
@@ -190,7 +191,7 @@ impl App {
     ) -> Result<Vec<Product>, Error> {
         let list =
             async move |sql: Sql<'_>| sql.run(product::list(catalog, status, after, limit)).await;
-        self.store.read(catalog, list).await
+        self.store.read(Holder::Parts, list).await
     }
 
     async fn find_kept(

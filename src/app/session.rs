@@ -45,11 +45,12 @@
 
 use std::time::Duration;
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::session_end::end_by_token;
-use super::user::require_user;
-use super::{App, Presented};
+use super::user::require_user_exists;
+use super::{App, EXCHANGES_OF_USER, Presented};
 use crate::domain::Error;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::holder::Holder;
@@ -74,7 +75,8 @@ use crate::store::{Sql, auth_code, oauth_client, session, token};
 /// How long a request may wait for others that present the same: as long as for the database.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A turn to exchange what was presented: one code, or the tokens of one session, one request after another.
+/// A turn to exchange what was presented: one code, or the tokens of one session, one request after another. Of one user,
+/// not many more wait: each has a permit of those that all addresses share, for as long as the user keeps it waiting.
 ///
 /// Callers who present something share [`Holder::Exchanges`] only while it is looked up. The exchange itself runs for the
 /// user, who could keep a row busy that it waits for.
@@ -84,6 +86,7 @@ pub(super) struct ExchangeTurn {
     /// The session, or the code or unknown token itself.
     subject: Subject,
     _turn: Turn,
+    _of_user: Option<OwnedSemaphorePermit>,
 }
 
 impl App {
@@ -224,12 +227,23 @@ impl App {
         subject: Subject,
         user_id: Option<UserId>,
     ) -> Result<ExchangeTurn, Error> {
+        let of_user = match user_id {
+            Some(id) => {
+                let of_user = self
+                    .exchanges_of_user
+                    .get(id, || Semaphore::new(EXCHANGES_OF_USER));
+                let none = |_| Error::unavailable("too many present what is of the same user");
+                Some(of_user.try_acquire_owned().map_err(none)?)
+            }
+            None => None,
+        };
         let turn = timeout(EXCHANGE_TIMEOUT, self.exchanges.turn(subject)).await;
         let none = || Error::unavailable("too many present what is of the same session");
         Ok(ExchangeTurn {
             holder: user_id.map_or(Holder::Exchanges, Holder::from),
             subject,
             _turn: turn.ok().flatten().ok_or_else(none)?,
+            _of_user: of_user,
         })
     }
 
@@ -295,7 +309,7 @@ impl App {
         let calls = async move |sql: Sql<'_>| match user_id {
             Some(id) => {
                 let list = session::list(id, now, part);
-                let ((), sessions) = sql.run((require_user(id), list)).await?;
+                let ((), sessions) = sql.run((require_user_exists(id), list)).await?;
                 Ok(sessions)
             }
             None => sql.run(session::list_all(now, part)).await,

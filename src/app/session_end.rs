@@ -16,7 +16,7 @@ use super::App;
 use super::budget::Budget;
 use super::cleanup::STEP;
 use super::emptying::AT_ONCE;
-use super::user::require_user;
+use super::user::require_user_exists;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::holder::Holder;
@@ -47,7 +47,7 @@ impl App {
     /// [`Error::Missing`] when there is no such user; any store error; what was ended by then stays ended.
     pub async fn revoke_sessions_of_user(&self, id: UserId) -> Result<EndedSessions, Error> {
         let now = self.now();
-        let exists = async move |sql: Sql<'_>| sql.run(require_user(id)).await;
+        let exists = async move |sql: Sql<'_>| sql.run(require_user_exists(id)).await;
         self.store.read(Holder::Service, exists).await?;
         let browsers = self.end_browser_sessions(id).await?;
         // End 1

@@ -18,7 +18,7 @@ use crate::store::{Batch, Sql, audit, item, member, share_link};
 
 use super::member::{require_member, require_writer};
 use super::team::require_team;
-use super::user::require_user;
+use super::user::{require_user, require_user_exists};
 
 /// Most bytes of a password. Hashing takes time for each, so there is a limit.
 const PASSWORD_LENGTH: usize = 1024;
@@ -76,8 +76,11 @@ impl App {
         part: Part<ShareLinkId>,
     ) -> Result<Vec<ShareLink>, Error> {
         let calls = async move |sql: Sql<'_>| {
-            sql.run((require_user(user_id), share_link::list_user(user_id, part)))
-                .await
+            sql.run((
+                require_user_exists(user_id),
+                share_link::list_user(user_id, part),
+            ))
+            .await
         };
         let ((), links) = self.store.read(Holder::Service, calls).await?;
         Ok(links)

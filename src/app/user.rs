@@ -111,6 +111,11 @@ pub(super) async fn remove_user(
     sql.run(invitation::delete_all_of(&email)).await.map(drop)
 }
 
+/// Refuses an id that no user has, or a removed one. For reads: it locks nothing.
+pub(super) fn require_user_exists(id: UserId) -> impl Batch<Out = ()> {
+    user::find(id).rule(move |found| found.map(drop).ok_or_else(|| User::missing(id)))
+}
+
 /// Refuses an id that no user has, or a removed one, and keeps the user from being removed until the end of the
 /// transaction.
 pub(super) fn require_user(id: UserId) -> impl Batch<Out = ()> {

@@ -30,6 +30,8 @@ pub enum Holder {
     Attempts,
     /// Several callers whose changes share a transaction.
     Groups,
+    /// All callers whose long answers are read part by part, a few at a time.
+    Parts,
     /// Several callers whose lookups are made together.
     Lookups,
     /// Several callers whose credentials are looked up together.
@@ -69,6 +71,7 @@ impl Holder {
             self,
             Holder::Exchanges
                 | Holder::Attempts
+                | Holder::Parts
                 | Holder::Groups
                 | Holder::Lookups
                 | Holder::Credentials

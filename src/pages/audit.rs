@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::domain::Error;
 use crate::domain::audit::{Action, AuditEvent, ListedAuditEvent};
 use crate::domain::csv_file::Writer;
+use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::http::Api;
@@ -122,7 +123,10 @@ async fn show_audit(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let path = self::path(&team);
     let (mut pager, part) = Pager::new(&visit, path.clone())?;
     let user_id = visit.user_id()?;
-    let events = visit.app().list_team_events(user_id, team.id, part).await?;
+    let events = visit
+        .app()
+        .list_team_events(user_id, user_id, team.id, part);
+    let events = events.await?;
     let events = pager.page(events, |it| it.event.id);
     let page = AuditPage {
         frame: Frame::of_team(&visit, team),
@@ -165,7 +169,7 @@ impl Lines for Events {
         }
         let some = self
             .app
-            .list_team_events(self.user_id, self.team_id, self.part);
+            .list_team_events(Holder::Parts, self.user_id, self.team_id, self.part);
         let some = some.await?;
         for listed in &some {
             file.line(cells(listed)).map_err(Error::internal)?;

@@ -19,6 +19,7 @@ use crate::admin::Shortage::Turns;
 use crate::app::App;
 use crate::domain::Error;
 use crate::domain::csv_file::Writer;
+use crate::domain::holder::Holder;
 use crate::domain::id::{BrowserSessionId, TeamId, UserId};
 use crate::http::Error::Overloaded;
 use crate::http::{BrokenOff, Rest, problem};
@@ -61,7 +62,8 @@ impl Reader {
             session_id,
             team_id,
         } = self;
-        app.require_reader(*user_id, *session_id, *team_id).await
+        app.require_reader(Holder::Parts, *user_id, *session_id, *team_id)
+            .await
     }
 }
 

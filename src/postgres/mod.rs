@@ -251,15 +251,14 @@ impl Postgres {
                 };
                 let answers = handle.run(&[sent]).await;
                 let state = answers.and_then(|answers| state(answers.into_iter().next()));
-                match state {
-                    // Another connection may have started since changes were switched on again.
+                // Another connection may have started since changes were switched on again.
+                let state = match state {
                     Ok((_, false)) if self.connections.connector.replaces_read_only() => {
-                        let spent = ScriptError::Retry("it is read only".into());
-                        let _ = handle.end::<()>(Err(spent)).await;
-                        state
+                        Err(ScriptError::Retry("it is read only".into()))
                     }
-                    state => handle.end(state).await,
-                }
+                    state => state,
+                };
+                handle.end(state).await
             };
             if let ControlFlow::Break(found) = attempts.next(attempt).await {
                 return found;

@@ -248,14 +248,14 @@ pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
 }
 
 /// Records when keys were last used, and from which client address; a time before the recorded one changes nothing.
-/// Replicas record uses of the same keys, so the rows are locked in the order of their ids.
+/// Returns the keys that others have locked, whose use is not recorded.
 ///
 /// # Errors
 /// As for every script.
 pub async fn record_uses(
     sql: Sql<'_>,
     uses: &[(ApiKeyId, Timestamp, Option<IpAddr>)],
-) -> Result<(), ScriptError> {
+) -> Result<Vec<ApiKeyId>, ScriptError> {
     let update = sql!(
         sqlite: [
             "UPDATE api_key SET last_used_at = $2, last_used_from = $3 \
@@ -265,10 +265,11 @@ pub async fn record_uses(
             "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[]) \
                      AS used (id, used_at, used_from)), \
                  locked AS (SELECT api_key.team_id, api_key.id, used_at, used_from FROM api_key JOIN used USING (id) \
-                     ORDER BY api_key.id FOR UPDATE OF api_key) \
-             UPDATE api_key SET last_used_at = used_at, last_used_from = used_from FROM locked \
-             WHERE api_key.team_id = locked.team_id AND api_key.id = locked.id \
-             AND (last_used_at IS NULL OR last_used_at <= used_at)"
+                     FOR NO KEY UPDATE OF api_key SKIP LOCKED), \
+                 recorded AS (UPDATE api_key SET last_used_at = used_at, last_used_from = used_from FROM locked \
+                     WHERE api_key.team_id = locked.team_id AND api_key.id = locked.id \
+                     AND (last_used_at IS NULL OR last_used_at <= used_at)) \
+             SELECT id FROM api_key JOIN used USING (id) WHERE id NOT IN (SELECT id FROM locked)"
         ],
     );
     let from = |from: &Option<IpAddr>| from.map(|it| it.to_string());
@@ -278,10 +279,11 @@ pub async fn record_uses(
     if let Sql::Postgres(_) = sql {
         let [ids, times, places] = columns(rows);
         let lists = values![&ids[..], &times[..], &places[..]];
-        return sql.run(update.with(lists)).await.map(drop);
+        let busy = update.with(lists).all(|row| Ok(row.take()?));
+        return sql.run(busy).await;
     }
     for row in rows {
         sql.run(update.with(row)).await?;
     }
-    Ok(())
+    Ok(Vec::new())
 }

@@ -174,22 +174,24 @@ pub fn delete_over(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     .with(values![now.before(IDLE), limit])
 }
 
-/// Records when sessions were last used; a time before the recorded one changes nothing.
+/// Records when sessions were last used; a time before the recorded one changes nothing. Returns the sessions that others
+/// have locked, whose use is not recorded.
 ///
 /// # Errors
 /// As for every script.
 pub async fn record_uses(
     sql: Sql<'_>,
     uses: &[(BrowserSessionId, Timestamp)],
-) -> Result<(), ScriptError> {
+) -> Result<Vec<BrowserSessionId>, ScriptError> {
     let update = sql!(
         sqlite: ["UPDATE browser_session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2"],
         postgres: [
             "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), \
                  locked AS (SELECT browser_session.id, used_at FROM browser_session JOIN used USING (id) \
-                     ORDER BY browser_session.id FOR UPDATE OF browser_session) \
-             UPDATE browser_session SET last_used_at = greatest(last_used_at, used_at) FROM locked \
-             WHERE browser_session.id = locked.id"
+                     FOR NO KEY UPDATE OF browser_session SKIP LOCKED), \
+                 recorded AS (UPDATE browser_session SET last_used_at = greatest(last_used_at, used_at) FROM locked \
+                     WHERE browser_session.id = locked.id) \
+             SELECT id FROM browser_session JOIN used USING (id) WHERE id NOT IN (SELECT id FROM locked)"
         ],
     );
     uses::record(sql, update, uses).await

@@ -4,6 +4,7 @@ use std::future::pending;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::thread::available_parallelism;
 use std::time::Instant;
 
 use opentelemetry::KeyValue;
@@ -97,11 +98,12 @@ impl Store {
         answer
     }
 
-    /// How many parts of long answers are made at once, if that is limited. SQLite reads on the calling thread, so one.
-    pub fn parts_at_once(&self) -> Option<usize> {
+    /// How many parts of long answers are produced at once. SQLite reads on the calling thread, so one; with PostgreSQL one
+    /// for each core.
+    pub fn parts_at_once(&self) -> usize {
         match self {
-            Store::Sqlite(_) => Some(1),
-            Store::Postgres(_) => None,
+            Store::Sqlite(_) => 1,
+            Store::Postgres(_) => available_parallelism().map_or(1, usize::from),
         }
     }
 

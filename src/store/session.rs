@@ -222,19 +222,24 @@ pub fn find(id: SessionId, now: Timestamp) -> impl Batch<Out = Option<Session>> 
     .first(row::read)
 }
 
-/// Records when sessions were last used; a time before the recorded one changes nothing.
+/// Records when sessions were last used; a time before the recorded one changes nothing. Returns the sessions that others
+/// have locked, whose use is not recorded.
 ///
 /// # Errors
 /// As for every script.
-pub async fn record_uses(sql: Sql<'_>, uses: &[(SessionId, Timestamp)]) -> Result<(), ScriptError> {
+pub async fn record_uses(
+    sql: Sql<'_>,
+    uses: &[(SessionId, Timestamp)],
+) -> Result<Vec<SessionId>, ScriptError> {
     let update = sql!(
         sqlite: ["UPDATE session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2"],
         postgres: [
             "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), \
                  locked AS (SELECT session.id, used_at FROM session JOIN used USING (id) \
-                     ORDER BY session.id FOR UPDATE OF session) \
-             UPDATE session SET last_used_at = greatest(last_used_at, used_at) FROM locked \
-             WHERE session.id = locked.id"
+                     FOR NO KEY UPDATE OF session SKIP LOCKED), \
+                 recorded AS (UPDATE session SET last_used_at = greatest(last_used_at, used_at) FROM locked \
+                     WHERE session.id = locked.id) \
+             SELECT id FROM session JOIN used USING (id) WHERE id NOT IN (SELECT id FROM locked)"
         ],
     );
     uses::record(sql, update, uses).await

@@ -98,7 +98,7 @@ impl App {
             let found = sql.run((password, email, ways)).await?;
             Ok((user, found))
         };
-        let (user, (password, email, ways)) = self.store.read(id, find).await?;
+        let (user, (password, email, ways)) = self.store.read(Holder::Parts, find).await?;
         let (changed_at, wrong) = password;
         let (pending, invitations, letters) = email;
         let (passkeys, identities, links) = ways;
@@ -145,18 +145,21 @@ impl App {
         while let Some(part) = browsers.next {
             let list =
                 async move |sql: Sql<'_>| sql.run(browser_session::list(id, now, part)).await;
-            browsers.take(self.store.read(id, list).await?).await?;
+            browsers
+                .take(self.store.read(Holder::Parts, list).await?)
+                .await?;
         }
         browsers.end("moreBrowsers");
         let mut apps = all.parts("apps", row::app_session, |it| it.id);
         while let Some(part) = apps.next {
             let list = async move |sql: Sql<'_>| sql.run(session::list(id, now, part)).await;
-            apps.take(self.store.read(id, list).await?).await?;
+            apps.take(self.store.read(Holder::Parts, list).await?)
+                .await?;
         }
         apps.end("moreApps");
         let list =
             async move |sql: Sql<'_>| sql.run(auth_code::list_unused(id, CODES as u32 + 1)).await;
-        let codes = self.store.read(id, list).await?;
+        let codes = self.store.read(Holder::Parts, list).await?;
         let name = ("codes", "moreCodes");
         all.rows_up_to(CODES, name, &codes, row::code).await?;
         let refused = self.list_all_refused_sign_ins(id, ASKED).await?;
@@ -170,23 +173,28 @@ impl App {
         let mut teams = all.parts("teams", row::team, |it| it.member.team_id);
         while let Some(part) = teams.next {
             let list = async move |sql: Sql<'_>| sql.run(member::list_teams(id, part)).await;
-            teams.take(self.store.read(id, list).await?).await?;
+            teams
+                .take(self.store.read(Holder::Parts, list).await?)
+                .await?;
         }
         teams.end("moreTeams");
         let mut keys = all.parts("apiKeys", row::api_key, |it| it.id);
         while let Some(part) = keys.next {
             let list = async move |sql: Sql<'_>| sql.run(api_key::list_made_by(id, part)).await;
-            keys.take(self.store.read(id, list).await?).await?;
+            keys.take(self.store.read(Holder::Parts, list).await?)
+                .await?;
         }
         keys.end("moreApiKeys");
         let mut links = all.parts("shareLinks", row::share_link, |it| it.0.id);
         while let Some(part) = links.next {
             let list = async move |sql: Sql<'_>| sql.run(share_link::list_made_by(id, part)).await;
-            links.take(self.store.read(id, list).await?).await?;
+            links
+                .take(self.store.read(Holder::Parts, list).await?)
+                .await?;
         }
         links.end("moreShareLinks");
         let list = async move |sql: Sql<'_>| sql.run(product_import::list_of(id, ASKED)).await;
-        let imports = self.store.read(id, list).await?;
+        let imports = self.store.read(Holder::Parts, list).await?;
         all.rows("imports", "moreImports", &imports, row::import)
             .await?;
         Ok(())
@@ -202,7 +210,9 @@ impl App {
         let mut about = all.parts("doneByOthers", row::event_of_others, |it| it.id);
         while let Some(part) = about.next {
             let list = async move |sql: Sql<'_>| sql.run(audit::list_about(id, part)).await;
-            about.take(self.store.read(id, list).await?).await?;
+            about
+                .take(self.store.read(Holder::Parts, list).await?)
+                .await?;
         }
         about.end("moreDoneByOthers");
         Ok(())

@@ -189,7 +189,7 @@ mod tests {
     /// The pieces of an export of this many rows.
     async fn told(rows: usize, row: fn(&()) -> Value) -> Vec<String> {
         let (to, mut pieces) = mpsc::channel(1_000);
-        let turns = PartTurns::new(Some(1));
+        let turns = PartTurns::new(1);
         let mut all = Told::to(to, Holder::Service, turns).await.unwrap();
         let rows = vec![(); rows];
         all.rows("rows", "more", &rows, row).await.unwrap();

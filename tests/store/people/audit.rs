@@ -149,7 +149,7 @@ async fn what_somebody_is_called_is_looked_up_when_it_is_shown() {
         app.add_member(team, id, Role::Owner).await.unwrap();
     }
     let told = async || {
-        let events = app.list_team_events(carl, team, Part::default()).await.unwrap();
+        let events = app.list_team_events(carl, carl, team, Part::default()).await.unwrap();
         let events = events.into_iter();
         events.map(|it| (it.actor, it.subject)).collect::<Vec<_>>()
     };
@@ -164,9 +164,9 @@ async fn what_somebody_is_called_is_looked_up_when_it_is_shown() {
 
     // A user who does not manage the team sees none of it.
     app.set_role(&Actor::Operator, team, carl, Role::Member).await.unwrap();
-    let refused = app.list_team_events(carl, team, Part::default()).await;
+    let refused = app.list_team_events(carl, carl, team, Part::default()).await;
     assert!(matches!(refused, Err(Error::RoleInsufficient)), "{refused:?}");
-    let refused = app.list_team_events(bo, team, Part::default()).await;
+    let refused = app.list_team_events(bo, bo, team, Part::default()).await;
     assert!(matches!(refused, Err(Error::NotAMember)), "{refused:?}");
 }
 

@@ -105,7 +105,7 @@ pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServ
         .await
         .unwrap();
     app.list_audit_events(None, Part::default()).await.unwrap();
-    app.list_team_events(person.user_id, team, Part::default())
+    app.list_team_events(person.user_id, person.user_id, team, Part::default())
         .await
         .unwrap();
     app.export_user_for_operator(person.user_id).await.unwrap();
