@@ -19,9 +19,9 @@ use crate::pages::site::Site;
 use crate::pages::visit::Visit;
 
 /// The fewest products that are read at once, and the most: one may have twelve kilobytes of text, and most have a hundredth
-/// of that. Where short ones are followed by long ones, a piece is a megabyte.
+/// of that. Where short ones are followed by long ones, a piece has three megabytes.
 const FEWEST: usize = 10;
-const MOST: usize = 100;
+const MOST: usize = 250;
 
 /// Adds it.
 ///
