@@ -21,6 +21,7 @@ pub mod counts;
 mod deactivation;
 mod email;
 mod emptying;
+mod exchange_turns;
 mod hashing;
 pub(crate) mod health;
 mod idempotency;
@@ -69,15 +70,14 @@ use crate::domain::id::{ApiKeyId, BrowserSessionId, IdSource, SessionId, UserId}
 use crate::domain::passkey::challenge::Challenges;
 use crate::domain::refused_sign_in::RefusedCounts;
 use crate::domain::secret::{Digest, random};
-use crate::domain::subject::Subject;
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::ways_to_sign_in::SwitchedOn;
 use crate::lines::Lines;
 use crate::mail::Outbox;
 use crate::store::secret::{self, SharedSecret};
 use crate::store::{Numbers, Store};
-use crate::weak_map::WeakMap;
 use counts::Counts;
+use exchange_turns::ExchangeTurns;
 use hashing::Hashing;
 use known::Known;
 use last_used::LastUsed;
@@ -115,10 +115,7 @@ pub struct App {
     resets: Arc<Semaphore>,
     /// Turns to write a user's reset letters, one at a time.
     resets_of_user: Lines<UserId>,
-    /// Turns to exchange the same code, or tokens of the same session.
-    exchanges: Lines<Subject>,
-    /// Room for exchanges of codes and tokens of the same user.
-    exchanges_of_user: WeakMap<UserId, Semaphore>,
+    exchange_turns: ExchangeTurns,
 }
 
 /// A credential of the right form, as presented, and on whose behalf it is looked up: its holder's if it was recently found
@@ -139,13 +136,6 @@ const RESET_TURNS: usize = 8;
 
 /// How many more of one user's resets may wait: as many as are mailed in an hour.
 const RESETS_OF_USER: usize = 3;
-
-/// How many requests may wait that present the same code, or tokens of the same session. An app may have several requests
-/// under way that each find they have to refresh.
-const EXCHANGES: usize = 15;
-
-/// How many codes and tokens of one user are exchanged, or wait for that.
-const EXCHANGES_OF_USER: usize = 64;
 
 impl App {
     /// The service over `store`, telling the time by `clock`. The links that it hands out start with `public_url`.
@@ -186,8 +176,7 @@ impl App {
             reset_turns: Semaphore::new(RESET_TURNS),
             resets: Arc::new(Semaphore::new(RESETS)),
             resets_of_user: Lines::new(1, RESETS_OF_USER),
-            exchanges: Lines::new(1, EXCHANGES),
-            exchanges_of_user: WeakMap::default(),
+            exchange_turns: ExchangeTurns::default(),
         })
     }
 

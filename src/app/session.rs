@@ -43,14 +43,10 @@
 //!
 //! The rulings themselves are in [`rules`](crate::domain::session::rules): plain functions.
 
-use std::time::Duration;
-
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
-
+use super::exchange_turns::ExchangeTurn;
 use super::session_end::end_by_token;
 use super::user::require_user_exists;
-use super::{App, EXCHANGES_OF_USER, Presented};
+use super::{App, Presented};
 use crate::domain::Error;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::holder::Holder;
@@ -68,26 +64,8 @@ use crate::domain::session::{
 };
 use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
-use crate::lines::Turn;
 use crate::sql::ScriptError;
 use crate::store::{Sql, auth_code, oauth_client, session, token};
-
-/// How long a request may wait for others that present the same: as long as for the database.
-const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A turn to exchange what was presented: one code, or the tokens of one session, one request after another. Of one user,
-/// not many more wait: each has a permit of those that all addresses share, for as long as the user keeps it waiting.
-///
-/// Callers who present something share [`Holder::Exchanges`] only while it is looked up. The exchange itself runs for the
-/// user, who could keep a row busy that it waits for.
-pub(super) struct ExchangeTurn {
-    /// The user, or [`Holder::Exchanges`] if what was presented is unknown: then there is nothing to change or wait for.
-    pub holder: Holder,
-    /// The session, or the code or unknown token itself.
-    subject: Subject,
-    _turn: Turn,
-    _of_user: Option<OwnedSemaphorePermit>,
-}
 
 impl App {
     /// Exchanges a code or a refresh token for a pair of tokens, as described [above](self).
@@ -197,7 +175,7 @@ impl App {
     /// Waits for the turn of a token's session.
     ///
     /// # Errors
-    /// As for [`exchange_turn`](App::exchange_turn); any store error.
+    /// As for [`ExchangeTurns::next`](super::exchange_turns::ExchangeTurns::next); any store error.
     pub(super) async fn token_turn(&self, token: &Digest) -> Result<ExchangeTurn, Error> {
         let find = token::find_session(token);
         let session = self.store.look_up(Holder::Exchanges, find, 1).await?;
@@ -205,46 +183,18 @@ impl App {
             Some((id, user_id)) => (Subject::session(id), Some(user_id)),
             None => (Subject::presented(token), None),
         };
-        self.exchange_turn(subject, user_id).await
+        self.exchange_turns.next(subject, user_id).await
     }
 
     /// Waits for the turn of a code.
     ///
     /// # Errors
-    /// As for [`exchange_turn`](App::exchange_turn); any store error.
+    /// As for [`ExchangeTurns::next`](super::exchange_turns::ExchangeTurns::next); any store error.
     async fn code_turn(&self, code: &Digest) -> Result<ExchangeTurn, Error> {
         let find = auth_code::find_user(code);
         let user_id = self.store.look_up(Holder::Exchanges, find, 1).await?;
-        self.exchange_turn(Subject::presented(code), user_id).await
-    }
-
-    /// Waits for the turn of `subject`.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`] when too many wait, or for too long.
-    async fn exchange_turn(
-        &self,
-        subject: Subject,
-        user_id: Option<UserId>,
-    ) -> Result<ExchangeTurn, Error> {
-        let of_user = match user_id {
-            Some(id) => {
-                let of_user = self
-                    .exchanges_of_user
-                    .get(id, || Semaphore::new(EXCHANGES_OF_USER));
-                let none = |_| Error::unavailable("too many present what is of the same user");
-                Some(of_user.try_acquire_owned().map_err(none)?)
-            }
-            None => None,
-        };
-        let turn = timeout(EXCHANGE_TIMEOUT, self.exchanges.turn(subject)).await;
-        let none = || Error::unavailable("too many present what is of the same session");
-        Ok(ExchangeTurn {
-            holder: user_id.map_or(Holder::Exchanges, Holder::from),
-            subject,
-            _turn: turn.ok().flatten().ok_or_else(none)?,
-            _of_user: of_user,
-        })
+        let subject = Subject::presented(code);
+        self.exchange_turns.next(subject, user_id).await
     }
 
     /// Steps Code 2 to Code 5: signs a user in, with the given session and pair of tokens, and returns the user.

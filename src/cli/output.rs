@@ -223,3 +223,23 @@ impl Serialize for Whole<'_> {
         map.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_says_the_same_without_what_could_control_a_terminal() {
+        let record = serde_json::json!({ "name": "a\u{9b}2J\u{202e}b\n\"" });
+        let text = to_json(&record);
+        assert!(
+            text.trim_end_matches('\n').chars().all(|it| !steers(it)),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), record);
+        assert_eq!(
+            serde_json::from_str::<Value>(&indented(&record)).unwrap(),
+            record
+        );
+    }
+}

@@ -273,13 +273,13 @@ mod tests {
     }
 
     /// A pipe that does not block, and is full at every second try; and a full disk.
-    struct Failing(u64, Option<ErrorKind>, Reader);
+    struct Failing(u64, ErrorKind, Reader);
 
     impl Write for Failing {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 += 1;
-            match self.1 {
-                Some(kind) if self.0 % 2 == 1 => Err(kind.into()),
+            match self.0 % 2 {
+                1 => Err(self.1.into()),
                 _ => self.2.write(bytes),
             }
         }
@@ -296,7 +296,7 @@ mod tests {
             (ErrorKind::StorageFull, false),
         ] {
             let reader = Reader::default();
-            let output = Failing(0, Some(kind), reader.clone());
+            let output = Failing(0, kind, reader.clone());
             let (lines, guard) = in_background(output).unwrap();
             let counts = Arc::clone(&lines.counts);
             let log = Logger::root(lines, o!());
