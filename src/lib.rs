@@ -23,6 +23,7 @@ mod oidc;
 mod openapi;
 mod pace;
 pub mod pages;
+mod pause;
 pub mod postgres;
 pub mod server;
 pub mod settings;

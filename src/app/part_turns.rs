@@ -9,13 +9,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::yield_now;
-use tokio::time::{Instant, sleep};
 
 use crate::domain::Error;
 use crate::domain::holder::Holder;
+use crate::pause::WithPause;
 use crate::weak_map::WeakMap;
 
 /// The longest pause after a turn, however long the database took.
@@ -32,22 +31,10 @@ struct Shared {
 }
 
 /// A turn to make a part, held until dropped.
+#[derive(Debug)]
 pub struct PartTurn {
-    all: Option<OwnedSemaphorePermit>,
+    _of_all: WithPause<OwnedSemaphorePermit>,
     _of_holder: OwnedSemaphorePermit,
-    begun: Instant,
-}
-
-impl Drop for PartTurn {
-    fn drop(&mut self) {
-        let took = self.begun.elapsed().min(LONGEST_PAUSE);
-        if let (Some(turn), Ok(runtime)) = (self.all.take(), Handle::try_current()) {
-            runtime.spawn(async move {
-                sleep(took).await;
-                drop(turn);
-            });
-        }
-    }
 }
 
 impl PartTurns {
@@ -70,9 +57,8 @@ impl PartTurns {
         let all = all.map_err(Error::internal)?;
         yield_now().await;
         Ok(PartTurn {
-            all: Some(all),
+            _of_all: WithPause::begin(all, LONGEST_PAUSE),
             _of_holder: of_holder,
-            begun: Instant::now(),
         })
     }
 }
@@ -101,17 +87,5 @@ mod tests {
         third.await.unwrap();
         drop(other);
         second.await.unwrap();
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_turn_is_followed_by_a_pause_as_long() {
-        let turns = PartTurns::new(1);
-        let begun = Instant::now();
-        for _ in 0..3 {
-            let turn = turns.next(team(1)).await.unwrap();
-            sleep(Duration::from_millis(10)).await;
-            drop(turn);
-        }
-        assert_eq!(begun.elapsed().as_millis(), 10 + 2 * 20);
     }
 }

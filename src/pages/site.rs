@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::sync::{Mutex as Queue, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep};
 
 use crate::domain::id::{TeamId, UserId};
+use crate::pause::{WithPause, keep_for};
 use crate::settings::Origin;
 use crate::weak_map::WeakMap;
 
@@ -87,11 +86,8 @@ impl Download {
 
 impl Drop for Download {
     fn drop(&mut self) {
-        if let (Some(turn), Ok(runtime)) = (self.turn.take(), Handle::try_current()) {
-            runtime.spawn(async move {
-                sleep(BROKEN_OFF).await;
-                drop(turn);
-            });
+        if let Some(turn) = self.turn.take() {
+            keep_for(BROKEN_OFF, turn);
         }
     }
 }
@@ -110,20 +106,15 @@ impl Import {
     pub(super) async fn work<T>(&self, turns: &Arc<Semaphore>, work: impl Future<Output = T>) -> T {
         let first_of_team = Arc::clone(&self.team.line).lock_owned().await;
         let turn = Arc::clone(turns).acquire_owned().await;
-        let begun = Instant::now();
-        let done = work.await;
-        let took = begun.elapsed();
-        tokio::spawn(async move {
-            sleep(took).await;
-            drop((turn, first_of_team));
-        });
-        done
+        let _turn = WithPause::begin((turn, first_of_team), Duration::MAX);
+        work.await
     }
 }
 
 #[cfg(test)]
 mod tests {
     use futures::future::join_all;
+    use tokio::time::{Instant, sleep};
     use uuid::Uuid;
 
     use super::*;

@@ -54,6 +54,38 @@ pub fn tries(url: &str) -> String {
     ask(url, "SELECT last_value FROM tries")
 }
 
+/// How many connections were made to the database so far, this one included.
+fn connections(url: &str) -> u64 {
+    let sessions = "SELECT sessions FROM pg_stat_database WHERE datname = current_database()";
+    ask(url, sessions).parse().unwrap()
+}
+
+/// To replace each one that refused a change cost those who read a hundred milliseconds.
+#[tokio::test]
+async fn refused_changes_of_a_read_only_database_replace_one_connection_a_second() {
+    const CHANGES: u64 = 100;
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let url = service.database().url();
+    let read_only = "DO $$ BEGIN EXECUTE format(\
+         'ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$";
+    ask(url, read_only);
+    cut(url);
+    let (before, begun) = (connections(url), Instant::now());
+    for _ in 0..CHANGES {
+        let refused = service.app.create_product(&key, plain("A"), None).await;
+        assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    }
+    let made = connections(url) - before;
+    // Those that were cut come anew, too.
+    let few = 20 + 2 * begun.elapsed().as_secs();
+    assert!(
+        made <= few && few < CHANGES,
+        "{made} in {:?}",
+        begun.elapsed()
+    );
+}
+
 #[tokio::test]
 async fn requests_go_on_after_their_connections_were_cut() {
     let service = Service::new().await;
