@@ -52,16 +52,16 @@ pub use values::{LogFormat, LogLevel, PublicUrl, Span, Toggle, TrustedProxies};
 /// print all of it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Settings {
-    /// Where everything is kept: `sqlite:PATH` or `postgres://USER@HOST/DATABASE`.
+    /// Database to use: `sqlite:PATH` or `postgres://USER@HOST/DATABASE`.
     ///
-    /// The SQLite file is made when it does not exist; the PostgreSQL database must exist. Many replicas may
-    /// share one PostgreSQL, and it may be on several servers (`postgres://USER@HOST-1,HOST-2/DATABASE`): the
-    /// one that takes writes is used. `sslmode` is `disable`, `prefer` (the default), `require`, `verify-ca` or
-    /// `verify-full`, the last two with `sslrootcert=FILE`. Statements are prepared unless it is found that a pooler
-    /// stands in between that may forget them; `prepared_statements=true` or `false` says which it is. `pool_size=N` is how many connections a process makes at most, 16 unless
-    /// given: all replicas together, one more during an upgrade, and a few for commands have to fit into PostgreSQL's
-    /// `max_connections`. A command may use the database of a running server. Write a password into the variable
-    /// or the file: others on the machine can read a command line.
+    /// An SQLite file is created if it does not exist; a PostgreSQL database must exist. Many replicas may share one
+    /// PostgreSQL database, which may be on several servers (`postgres://USER@HOST-1,HOST-2/DATABASE`): the one that accepts
+    /// writes is used. `sslmode` is `disable`, `prefer` (the default), `require`, `verify-ca` or `verify-full`, the last two
+    /// with `sslrootcert=FILE`. Statements are prepared unless a pooler that may forget them is detected in between;
+    /// `prepared_statements=true` or `false` overrides the detection. `pool_size=N` is the maximum number of connections per
+    /// process, 16 by default; the connections of all replicas, of one more during an upgrade, and a few for commands have
+    /// to fit into PostgreSQL's `max_connections`. Commands may use the database of a running server. Put a password into
+    /// the variable or the file, not on the command line, which others on the machine can read.
     #[arg(
         long,
         env = "INVOICING_DATABASE",
@@ -72,11 +72,12 @@ pub struct Settings {
     )]
     pub database: Database,
 
-    /// Whether an SQLite file is backed up before a newer release brings its schema up to date: on or off.
+    /// Whether to back up an SQLite file before a newer release upgrades its schema: on or off.
     ///
-    /// The backup is beside the file and named after its version, such as `invoicing.db.schema-11.zst`. If it cannot be made,
-    /// the program does not start, and the file stays as it is. It has everything, and nobody removes it: do so once the new
-    /// release has proven itself. `invoicing backup restore` of the release before, or `zstd -d`, makes a database of it again.
+    /// The backup is next to the file and named after its schema version, such as `invoicing.db.schema-11.zst`. If it cannot
+    /// be made, the program does not start, and the file stays as it is. The backup contains everything, and is never
+    /// removed automatically: delete it once the new release has proven itself. `invoicing backup restore` of the previous
+    /// release, or `zstd -d`, turns it back into a database.
     #[arg(
         long,
         env = "INVOICING_BACKUP_BEFORE_UPGRADE",
@@ -87,11 +88,12 @@ pub struct Settings {
     )]
     pub backup_before_upgrade: Toggle,
 
-    /// Public keys that backups are encrypted to, such as `age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj`, with
-    /// commas between.
+    /// Public keys to encrypt backups to, separated by commas, such as
+    /// `age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj`.
     ///
-    /// None unless given: then a backup is in clear, readable by its owner alone. `age-keygen` makes a key; each of the holders
-    /// of a secret key opens a backup alone. Keep the secret keys elsewhere: this machine needs none of them to make backups.
+    /// By default there are none: backups are then not encrypted, but readable only by their owner. `age-keygen` creates a
+    /// key; any one of the secret keys opens a backup. Keep the secret keys elsewhere: this machine does not need them to
+    /// make backups.
     #[arg(
         long,
         env = "INVOICING_BACKUP_RECIPIENTS",
@@ -102,10 +104,10 @@ pub struct Settings {
     )]
     pub backup_recipients: Recipients,
 
-    /// Where share links point to: each `url` begins with this.
+    /// Base URL of share links: each `url` starts with this.
     ///
-    /// An `http` or `https` address without query; a path is kept, a final slash is not. What shows a shared file
-    /// there is another program: this one makes and lists links, and answers 404 to their addresses.
+    /// An `http` or `https` URL without a query; a path is kept, a final slash is not. Another program shows the shared
+    /// files there: this one creates and lists links, and answers 404 to their addresses.
     #[arg(
         long,
         env = "INVOICING_PUBLIC_URL",
@@ -115,11 +117,11 @@ pub struct Settings {
     )]
     pub public_url: PublicUrl,
 
-    /// Where people reach the pages: the scheme, host and port that a browser shows, such as `https://invoices.example.com`.
+    /// Where people reach the pages: scheme, host and port as browsers show them, such as `https://invoices.example.com`.
     ///
-    /// `public_url` unless given, if that has no path; otherwise there are no pages. Neither the address that the server
-    /// listens on nor a header of a proxy says it. People sign in only by `https`, or by `http` on their own machine
-    /// (`http://localhost:8080`).
+    /// By default, `public_url` if that has no path; otherwise there are no pages. It is never taken from the address that
+    /// the server listens on or from a proxy's header. People can sign in only over `https`, or over `http` on their own
+    /// machine (`http://localhost:8080`).
     #[arg(
         long,
         env = "INVOICING_ORIGIN",
@@ -128,12 +130,12 @@ pub struct Settings {
     )]
     pub origin: Option<Origin>,
 
-    /// Whether people may sign in by a password: on or off.
+    /// Whether people may sign in with a password: on or off.
     ///
-    /// `off` leaves passkeys and the OpenID provider (`oidc_issuer`); one of them has to be possible, and passkeys are not where
-    /// `origin` has an IP address. Nobody types or sets a password then; those that there are stay, and count again when it is
-    /// `on`. A user who has nothing else is found by the email that the provider says is proven. Without a provider, nobody new
-    /// comes in: switch passwords off once everybody has a passkey.
+    /// `off` leaves passkeys and the OpenID provider (`oidc_issuer`). One of them has to be possible, and passkeys are not
+    /// if the host of `origin` is an IP address. Passwords can then be neither used nor set; existing ones are kept, and
+    /// work again once this is `on`. A user with no other way to sign in is found by the email that the provider has
+    /// verified. Without a provider, no new users can join, so switch passwords off once everyone has a passkey.
     #[arg(
         long,
         env = "INVOICING_PASSWORD_SIGN_IN",
@@ -144,13 +146,13 @@ pub struct Settings {
     )]
     pub password_sign_in: Toggle,
 
-    /// The OpenID provider by which people may sign in: its issuer, such as `https://accounts.example.com`.
+    /// Issuer of the OpenID provider that people may sign in with, such as `https://accounts.example.com`.
     ///
-    /// None unless given; goes together with `oidc_client_id` and `oidc_client_secret`. Every character counts, a final slash
-    /// too. Register this service there as a confidential client (code flow), with the redirect URI
-    /// `https://invoices.example.com/sign-in/callback`, where the first part is `origin`. Its ID tokens should say `email` and
-    /// `email_verified`: by these, people accept invitations, and somebody without another way to sign in is found the first
-    /// time. Identities of another issuer count for nothing, but stay.
+    /// None by default. Set it together with `oidc_client_id` and `oidc_client_secret`. Every character counts, a final
+    /// slash too. Register this service with the provider as a confidential client (code flow), with the redirect URI
+    /// `https://invoices.example.com/sign-in/callback`, where the first part is `origin`. The provider's ID tokens should
+    /// contain `email` and `email_verified`: people need them to accept invitations, and a user with no other way to sign in
+    /// is found by them the first time. Identities of another issuer are kept, but do not count.
     #[arg(
         long,
         env = "INVOICING_OIDC_ISSUER",
@@ -159,7 +161,7 @@ pub struct Settings {
     )]
     pub oidc_issuer: Option<Issuer>,
 
-    /// Who this service is at the OpenID provider.
+    /// Client id of this service at the OpenID provider.
     #[arg(
         long,
         env = "INVOICING_OIDC_CLIENT_ID",
@@ -169,9 +171,9 @@ pub struct Settings {
     )]
     pub oidc_client_id: Option<String>,
 
-    /// By what it proves that to the provider.
+    /// Client secret of this service at the OpenID provider.
     ///
-    /// Write it into the variable or the file: others on the machine can read a command line.
+    /// Put it into the variable or the file, not on the command line, which others on the machine can read.
     #[arg(
         long,
         env = "INVOICING_OIDC_CLIENT_SECRET",
@@ -182,7 +184,7 @@ pub struct Settings {
     )]
     pub oidc_client_secret: Option<Secret>,
 
-    /// What people call the provider: the pages say "Sign in with" and this. The host of the issuer unless given.
+    /// Name of the provider, shown as "Sign in with NAME" on the pages; by default, the host of the issuer.
     #[arg(
         long,
         env = "INVOICING_OIDC_NAME",
@@ -192,10 +194,11 @@ pub struct Settings {
     )]
     pub oidc_name: Option<String>,
 
-    /// Address and port to listen on; port 0 takes any free one.
+    /// Address and port to listen on; port 0 picks any free one.
     ///
-    /// `localhost:8080` is `127.0.0.1:8080`, and `:8080` is `0.0.0.0:8080`. Give that or `[::]:8080` to be reached from other machines, and then `tls_cert` and
-    /// `tls_key` too, or a proxy in front that speaks TLS: keys and tokens travel in every request.
+    /// `localhost:8080` is `127.0.0.1:8080`, and `:8080` is `0.0.0.0:8080`. To be reachable from other machines, use that or
+    /// `[::]:8080`, and then `tls_cert` and `tls_key` too, or a proxy in front that speaks TLS: every request carries keys
+    /// or tokens.
     #[arg(
         long,
         env = "INVOICING_LISTEN",
@@ -208,8 +211,8 @@ pub struct Settings {
 
     /// Certificate chain in PEM, the server's own certificate first.
     ///
-    /// Goes together with `tls_key`. Both files are read again on SIGHUP; if the new ones cannot be
-    /// used, the server says so in its log and keeps the old ones.
+    /// Set it together with `tls_key`. Both files are read again on SIGHUP; if the new ones cannot be used, the server logs
+    /// that and keeps the old ones.
     #[arg(long, env = "INVOICING_TLS_CERT", value_name = "FILE", help_heading = heading::TLS)]
     pub tls_cert: Option<PathBuf>,
 
@@ -217,11 +220,11 @@ pub struct Settings {
     #[arg(long, env = "INVOICING_TLS_KEY", value_name = "FILE", help_heading = heading::TLS)]
     pub tls_key: Option<PathBuf>,
 
-    /// Seconds for which a browser that was here reaches this host by TLS alone (HSTS); 0 sends no such header.
+    /// Seconds for which browsers may reach this host only over TLS (HSTS); 0 sends no such header.
     ///
-    /// Needs `tls_cert` and `tls_key`: where a proxy speaks TLS, the proxy says it. It is the whole host that browsers
-    /// remember it of, with all ports, and they cannot be told otherwise in clear; begin with an hour (3600), and end with a
-    /// year (31536000) or two. The header comes with every answer to a path that the server has.
+    /// Needs `tls_cert` and `tls_key`: behind a proxy that speaks TLS, let the proxy send the header. Browsers remember it
+    /// for the whole host, with all ports, and it cannot be taken back over plain HTTP: start with an hour (3600), and end
+    /// with a year (31536000) or two. Every response to a path that the server has carries the header.
     #[arg(
         long,
         env = "INVOICING_HSTS",
@@ -232,11 +235,10 @@ pub struct Settings {
     )]
     pub hsts: u32,
 
-    /// Address and port that tell operators and balancers about this replica: `/healthz`, `/readyz`,
-    /// `/metrics`.
+    /// Address and port for the health and metrics of this replica: `/healthz`, `/readyz`, `/metrics`.
     ///
-    /// Off unless given. It speaks no TLS and asks for no credential, so give it an address that only
-    /// they reach.
+    /// Off by default. There is no TLS and no authentication, so use an address that only operators and load balancers can
+    /// reach.
     #[arg(
         long,
         env = "INVOICING_OPERATIONS_LISTEN",
@@ -246,11 +248,10 @@ pub struct Settings {
     )]
     pub operations_listen: Option<SocketAddr>,
 
-    /// Seconds between being asked to stop and stopping, at most 600: `/readyz` is 503 meanwhile, and
-    /// requests are answered as ever.
+    /// Seconds to keep serving after a signal to stop, at most 600; meanwhile `/readyz` is 503.
     ///
-    /// Give a balancer the time to see it: at least as long as it takes between two checks, as often
-    /// as it wants to see one fail.
+    /// Requests are answered as usual. Give a load balancer enough time to notice: at least the time between two checks,
+    /// times the number of checks that it wants to see fail.
     #[arg(
         long,
         env = "INVOICING_DRAIN_DELAY",
@@ -261,12 +262,12 @@ pub struct Settings {
     )]
     pub drain_delay: u32,
 
-    /// Requests that are worked on at once; another is refused with 503 `unavailable`.
+    /// Requests to process at once; any further one is refused with 503 `unavailable`.
     ///
-    /// It bounds what waits for the database. A request whose body is still on the way is not among them;
-    /// `transfer_memory` bounds those. How many connections there are is bounded by the files that the process
-    /// may open, such as `LimitNOFILE` of systemd. A team or a user may have three quarters of these requests, and all client
-    /// addresses without a credential together a quarter.
+    /// This bounds what waits for the database. Requests whose bodies are still arriving do not count; `transfer_memory`
+    /// bounds those. The number of connections is bounded by the files that the process may open, such as by `LimitNOFILE`
+    /// of systemd. A team or a user may have three quarters of these requests, and all client addresses without a credential
+    /// together a quarter.
     #[arg(
         long,
         env = "INVOICING_MAX_CONCURRENT_REQUESTS",
@@ -277,14 +278,13 @@ pub struct Settings {
     )]
     pub max_concurrent_requests: u32,
 
-    /// MiB of memory for what is on its way: requests whose bodies are being received, and as much again for answers
-    /// that their clients have not taken yet.
+    /// MiB of memory for requests being received, and as much again for responses being sent.
     ///
-    /// A request counts for its body and its headers, and for 24 KiB and 300 bytes a header besides, which is what they take.
-    /// A team or a user may have a quarter of it while there is room, and a 64th of it whatever others have. All client
-    /// addresses without a credential together may have half of it, and a quarter beyond a 64th for each. Beyond
-    /// that, requests are refused with 503 `unavailable`. A larger answer than 64 KiB of which
-    /// nothing is taken for ten seconds is given up.
+    /// A request takes the size of its body and headers, plus 24 KiB, plus 300 bytes per header. A response counts until its
+    /// client has taken it. A team or a user may have a quarter of the memory while there is room, and a 64th of it whatever
+    /// others have. All client addresses without a credential together may have half of it; one of them goes beyond a 64th
+    /// only while all of them together stay within a quarter. Beyond that, requests are refused with 503 `unavailable`. A
+    /// response larger than 64 KiB is abandoned if the client takes nothing of it for ten seconds.
     #[arg(
         long,
         env = "INVOICING_TRANSFER_MEMORY",
@@ -295,7 +295,7 @@ pub struct Settings {
     )]
     pub transfer_memory: u32,
 
-    /// Whether callers are limited in how often they may call.
+    /// Whether to limit the rate of requests per caller: on or off.
     #[arg(
         long,
         env = "INVOICING_RATE_LIMIT",
@@ -306,7 +306,7 @@ pub struct Settings {
     )]
     pub rate_limit: Toggle,
 
-    /// Requests a second that an API key or a session may make in the long run.
+    /// Requests per second that an API key or a session may make in the long run.
     #[arg(
         long,
         env = "INVOICING_RATE_LIMIT_PER_SECOND",
@@ -317,7 +317,7 @@ pub struct Settings {
     )]
     pub rate_limit_per_second: u32,
 
-    /// Requests that an API key or a session may make at once after a pause.
+    /// Requests that an API key or a session may make in a burst, after a pause.
     #[arg(
         long,
         env = "INVOICING_RATE_LIMIT_BURST",
@@ -328,9 +328,9 @@ pub struct Settings {
     )]
     pub rate_limit_burst: u32,
 
-    /// Token requests a second that a client address may make in the long run.
+    /// Token requests per second that a client address may make in the long run.
     ///
-    /// An IPv6 client counts by its /64 network, which is what one customer is usually given.
+    /// IPv6 clients are counted by /64 network, which is what one customer is usually given.
     #[arg(
         long,
         env = "INVOICING_TOKEN_RATE_LIMIT_PER_SECOND",
@@ -341,7 +341,7 @@ pub struct Settings {
     )]
     pub token_rate_limit_per_second: u32,
 
-    /// Token requests that a client address may make at once after a pause.
+    /// Token requests that a client address may make in a burst, after a pause.
     #[arg(
         long,
         env = "INVOICING_TOKEN_RATE_LIMIT_BURST",
@@ -352,11 +352,11 @@ pub struct Settings {
     )]
     pub token_rate_limit_burst: u32,
 
-    /// Redis that makes rate limits hold across replicas, as `redis://HOST:PORT`, or `rediss://` for TLS.
+    /// Redis that shares rate limits between replicas, as `redis://HOST:PORT`, or `rediss://` for TLS.
     ///
-    /// Without one, each replica limits on its own. So it does while Redis does not answer, and says so
-    /// in its log and metrics. Keys begin with `invoicing:limit:` and expire within seconds; give two
-    /// deployments on one Redis a database each (`redis://HOST/1`).
+    /// Without one, each replica limits on its own. It also does so while Redis does not answer, and reports that in its log
+    /// and metrics. Keys start with `invoicing:limit:` and expire within seconds; give two deployments on one Redis separate
+    /// databases (`redis://HOST/1`).
     #[arg(
         long,
         env = "INVOICING_REDIS",
@@ -366,10 +366,10 @@ pub struct Settings {
     )]
     pub redis: Option<RedisUrl>,
 
-    /// Networks of the proxies whose `X-Forwarded-For` is believed, such as `10.0.0.0/8,::1`.
+    /// Networks of the proxies whose `X-Forwarded-For` is trusted, such as `10.0.0.0/8,::1`.
     ///
-    /// The client is then the right-most address of that header that is not in the list. Without a
-    /// list, the header is never read: anybody can send one.
+    /// The client is then the right-most address in that header that is not in the list. Without a list, the header is never
+    /// read, since anyone can send one.
     #[arg(
         long,
         env = "INVOICING_TRUSTED_PROXIES",
@@ -380,12 +380,12 @@ pub struct Settings {
     )]
     pub trusted_proxies: TrustedProxies,
 
-    /// Origins whose pages may call the operations and read the documents from a browser, such as
+    /// Origins whose pages may call the API and read its documents from a browser, such as
     /// `https://app.example.com,http://localhost:3000`; `*` for all.
     ///
-    /// None unless given, which needs nothing: apps and servers have no origin. What a page holds, everybody who opens it can
-    /// read: never put an API key into one. Keep keys on a server of yours that the page asks, or give the page the
-    /// access token of the person who signed in. Cookies never count.
+    /// None by default. Apps and servers do not need this, since they have no origin. Anyone who opens a page can read what
+    /// it contains, so never put an API key into one. Keep keys on a server of yours that the page calls, or give the page
+    /// the access token of the person who signed in. Cookies never count.
     #[arg(
         long,
         env = "INVOICING_CORS_ORIGINS",
@@ -396,14 +396,14 @@ pub struct Settings {
     )]
     pub cors_origins: CorsOrigins,
 
-    /// Mail server that invitations and links to set a password anew are sent by, as `smtps://USER:PASSWORD@HOST`.
+    /// Mail server for invitations and password reset links, as `smtps://USER:PASSWORD@HOST`.
     ///
-    /// `smtp://USER:PASSWORD@HOST?tls=required` is STARTTLS. The usual ports are 465 and 587; without TLS, only a server on this
-    /// machine will do, and no password (`smtp://localhost`, port
-    /// 25). The certificate is checked by the authorities that the system trusts. Without this setting, whoever invites is shown
-    /// the link, and a password is set anew or an email changed by the command line alone. Goes together with `mail_from`. Write
-    /// a password into the variable or the file: others on the machine can read a command line. What a URL cannot hold is written
-    /// as `%40`.
+    /// `smtp://USER:PASSWORD@HOST?tls=required` uses STARTTLS. The default ports are 465 and 587. Without TLS, the server
+    /// has to be on this machine, and there can be no password (`smtp://localhost`, port 25). The certificate is checked
+    /// against the authorities that the system trusts. Without this setting, invitation links are shown to the person who
+    /// invites, and passwords are reset and emails changed only on the command line. Set it together with `mail_from`. Put a
+    /// password into the variable or the file, not on the command line, which others on the machine can read. Percent-encode
+    /// what a URL cannot hold: `%40` for @.
     #[arg(
         long,
         env = "INVOICING_SMTP_URL",
@@ -413,9 +413,9 @@ pub struct Settings {
     )]
     pub smtp_url: Option<SmtpUrl>,
 
-    /// Whom mail is from: `invoices@example.com`, or `Invoices <invoices@example.com>`.
+    /// Sender of mail: `invoices@example.com`, or `Invoices <invoices@example.com>`.
     ///
-    /// The mail server has to let this address send. Nobody reads what is answered unless somebody does at this address.
+    /// The mail server has to let this address send. Replies go to this address; the service does not read them.
     #[arg(
         long,
         env = "INVOICING_MAIL_FROM",
@@ -424,11 +424,12 @@ pub struct Settings {
     )]
     pub mail_from: Option<MailFrom>,
 
-    /// The least severe message that is logged: error, warn, info or debug.
+    /// Least severe level to log: error, warn, info or debug.
     ///
-    /// A line a request comes with `info`: each of a known caller within its rate limit, of one beyond it the first twenty a
-    /// minute, and of strangers the first twenty a minute from one address of wrong credentials, of paths that nothing has, and of
-    /// the rest. The others are counted in one line each minute. docs/logs.md says what is in a line. SIGHUP reads this again.
+    /// With `info`, requests are logged, one line each: all requests of a known caller within its rate limit, and the first
+    /// twenty a minute beyond it; of strangers, for each address, the first twenty a minute with wrong credentials, the
+    /// first twenty for paths that do not exist, and the first twenty of all others. The rest are counted in one line each
+    /// minute. docs/logs.md describes the lines. This setting is reloaded on SIGHUP.
     #[arg(
         long,
         env = "INVOICING_LOG_LEVEL",
@@ -439,9 +440,9 @@ pub struct Settings {
     )]
     pub log_level: LogLevel,
 
-    /// How a log line looks: json, terminal, or auto, which is terminal on a terminal and json elsewhere.
+    /// Format of log lines: json, terminal, or auto (terminal on a terminal, json elsewhere).
     ///
-    /// SIGHUP reads this again.
+    /// This setting is reloaded on SIGHUP.
     #[arg(
         long,
         env = "INVOICING_LOG_FORMAT",
@@ -452,11 +453,11 @@ pub struct Settings {
     )]
     pub log_format: LogFormat,
 
-    /// The collector of OpenTelemetry that is told what requests took, as `http://HOST:4318` (OTLP over HTTP).
+    /// OpenTelemetry collector to export traces of requests to, as `http://HOST:4318` (OTLP over HTTP).
     ///
-    /// None unless given. `/v1/traces` is added. Headers that the collector asks for, such as a key, are in the variable
-    /// `OTEL_EXPORTER_OTLP_HEADERS`. No request waits for it; what it does not take is lost, and the log says so.
-    /// docs/traces.md says what is told.
+    /// None by default. `/v1/traces` is appended. Headers that the collector requires, such as a key, go into the variable
+    /// `OTEL_EXPORTER_OTLP_HEADERS`. No request waits for the collector; what it does not accept is lost, and the log says
+    /// so. docs/traces.md describes what is exported.
     #[arg(
         long,
         env = "INVOICING_OTLP_ENDPOINT",
@@ -465,10 +466,10 @@ pub struct Settings {
     )]
     pub otlp_endpoint: Option<CollectorUrl>,
 
-    /// Which share of all traces is told, from 0 to 1.
+    /// Share of all traces to export, from 0 to 1.
     ///
-    /// What of a trace is told does not depend on the service that is asked: with the same share everywhere, it is
-    /// told whole. A caller can say that its trace is not told, and not that it is.
+    /// Every service makes the same choice for a trace: if all have the same share, a trace is exported whole. A caller can
+    /// opt its trace out, but not in.
     #[arg(
         long,
         env = "INVOICING_TRACE_RATIO",

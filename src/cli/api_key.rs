@@ -14,10 +14,10 @@ use super::part::PartOf;
 use super::record::Record;
 use super::word::one_of;
 
-/// API keys: a team's integrations call the catalog API with one.
+/// API keys: a team's integrations use them to call the catalog API.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ApiKey {
-    /// Makes a key and prints it, this once: the database keeps a hash.
+    /// Creates a key and prints it once; the database keeps only a hash.
     #[command(after_help = r#"Examples:
     invoicing api-key create --team Acme --mode live --scope read-write --name "Web shop"
     invoicing api-key create --team Acme --mode test --scope read-only --expires-in 90d
@@ -28,22 +28,22 @@ To keep the key out of the terminal's history:
         /// The team that the key acts for, by its id or its name.
         #[arg(long, value_name = "TEAM")]
         team: NamedTeam,
-        /// Which of the team's two catalogs it sees: the real one, or the one to try things with.
+        /// Which of the team's two catalogs the key sees: the real one, or the one for trying things out.
         #[arg(long, value_parser = one_of(Mode::ALL))]
         mode: Mode,
-        /// What it may do: only GET, or everything.
+        /// What the key may do: only GET, or everything.
         #[arg(long, value_parser = one_of(Scope::ALL))]
         scope: Scope,
-        /// What people call it, to recognize it in the list.
+        /// Name to recognize the key by in the list.
         #[arg(long)]
         name: Option<String>,
-        /// How long it is valid, such as 12h or 90d; without this, until it is revoked.
+        /// How long the key is valid, such as 12h or 90d; by default, until it is revoked.
         #[arg(long, value_name = "SPAN")]
         expires_in: Option<Span>,
     },
-    /// Lists the keys of a team, or of all, oldest first, without the keys themselves.
+    /// Lists a team's keys, or all keys, oldest first, without the keys themselves.
     List {
-        /// The team, by its id or its name; without this, all of them.
+        /// The team, by its id or its name; by default, all teams.
         #[arg(long, value_name = "TEAM")]
         team: Option<NamedTeam>,
         #[command(flatten)]
@@ -51,27 +51,27 @@ To keep the key out of the terminal's history:
     },
     /// Shows a key, without the key itself.
     Show {
-        /// The key's id, as the list shows it; not the key.
+        /// The key's id, as shown by `api-key list`; not the key itself.
         id: ApiKeyId,
     },
-    /// Makes a key that takes the place of another, and prints it, this once.
+    /// Creates a key that replaces another, and prints it once.
     ///
-    /// The new key has the team, mode, scope and name of the old one, and lives as long as that was made to live. A key is
-    /// rotated once.
+    /// The new key has the team, mode, scope and name of the old one, and the lifetime that the old one was created with. A
+    /// key can be rotated only once.
     #[command(after_help = r#"Examples:
     invoicing api-key rotate 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11 --overlap 24h
     invoicing api-key rotate 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11 --json | jq -r .key > key"#)]
     Rotate {
-        /// The old key's id, as the list shows it; not the key.
+        /// The old key's id, as shown by `api-key list`; not the key itself.
         id: ApiKeyId,
-        /// How long the old key works on, such as 1h or 7d, though no longer than it would have; without this, it ends at
+        /// How long the old key keeps working, such as 1h or 7d, but no longer than it would have; by default, it ends at
         /// once, as if it were revoked.
         #[arg(long, value_name = "SPAN")]
         overlap: Option<Span>,
     },
-    /// Ends a key for ever; when this returns, all running servers refuse it.
+    /// Revokes a key for good; once this returns, all running servers refuse it.
     Revoke {
-        /// The key's id, as the list shows it; not the key.
+        /// The key's id, as shown by `api-key list`; not the key itself.
         id: ApiKeyId,
     },
 }

@@ -10,12 +10,14 @@ use super::output::Output;
 use super::part::PartOf;
 use super::record::Record;
 
-/// The audit: what was done in the last 400 days, by whom, when and from where.
+/// Audit log: what was done in the last 400 days, by whom, when and from where.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Audit {
-    /// Lists what was done in a team, or in all and by users, newest first. Sign-ins are shown to their user alone.
+    /// Lists what was done in a team, or in all teams and by users, newest first.
+    ///
+    /// Sign-ins are shown only to the user they belong to.
     List {
-        /// The team, by its id, also of one that was deleted, or its name; without this, all that was done.
+        /// The team, by its name or its id (a deleted team by its id); by default, everything is listed.
         #[arg(long, value_name = "TEAM")]
         team: Option<NamedTeam>,
         #[command(flatten)]

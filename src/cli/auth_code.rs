@@ -14,24 +14,23 @@ use super::record::Record;
 pub(super) enum AuthCode {
     /// Issues a code, as a sign-in page does for a user who has just signed in.
     ///
-    /// The code works once and for 60 seconds, and only for whoever knows the verifier that the challenge
-    /// was made from (PKCE, RFC 7636).
+    /// The code works once, within 60 seconds, and only with the verifier that the challenge was made from (PKCE, RFC 7636).
     #[command(after_help = r#"Example:
     verifier=$(openssl rand -hex 32)
     challenge=$(printf %s "$verifier" | openssl dgst -sha256 -binary | basenc --base64url | tr -d =)
     invoicing auth-code issue --user ada@example.com --client mobile \
         --redirect-uri com.example.app:/signed-in --code-challenge "$challenge""#)]
     Issue {
-        /// Who has signed in, by email or id.
+        /// The user who has signed in, by email or id.
         #[arg(long, value_name = "USER")]
         user: NamedUser,
         /// The app that the code is for.
         #[arg(long, value_name = "ID")]
         client: String,
-        /// Where the code is sent: one of the app's.
+        /// Where to send the code: one of the app's redirect URIs.
         #[arg(long, value_name = "URI")]
         redirect_uri: String,
-        /// BASE64URL(SHA256(verifier)) without padding: method S256, the only one.
+        /// BASE64URL(SHA256(verifier)) without padding: method S256, the only one supported.
         #[arg(long, value_name = "CHALLENGE", allow_hyphen_values = true)]
         code_challenge: CodeChallenge,
     },

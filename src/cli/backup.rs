@@ -27,34 +27,35 @@ pub(super) enum Backup {
     Restore(Restore),
 }
 
-/// Makes a backup of the whole database, also while servers run.
+/// Backs up the whole database, even while servers run.
 ///
-/// The file is a database of SQLite, of whichever engine it was made, compressed, and encrypted to `backup_recipients`
-/// if that is set. It has everything that was acknowledged before the command began. It gets its name,
-/// `invoicing-2026-11-23T073520.123Z.db.zst` with the time in UTC, when all of it is on the disk; whatever goes wrong
-/// before leaves nothing. Meanwhile it takes as much room as the database besides.
+/// The backup is an SQLite database, whichever engine it was made from, compressed, and encrypted to `backup_recipients` if
+/// that is set. It contains everything that was acknowledged before the command started. The file gets its name,
+/// `invoicing-2026-11-23T073520.123Z.db.zst` with the time in UTC, once all of it is on disk; a failure before that leaves
+/// nothing behind. While the command runs, it takes as much additional disk space as the database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
     invoicing backup create --to /var/backups/invoicing --keep 14
     invoicing backup create --to /mnt/usb --backup-recipients age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"#)]
 pub(super) struct Create {
-    /// The folder of the backup, which is there. Give each database a folder of its own.
+    /// Existing folder to write the backup to. Give each database its own folder.
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     to: PathBuf,
-    /// How many backups the folder keeps, the new one included; older ones are removed once that is there.
+    /// Number of backups to keep in the folder, the new one included; older ones are removed.
     ///
-    /// What has not the name of a backup stays.
+    /// They are removed only once the new one is complete. Files not named like a backup are left alone.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     keep: Option<usize>,
-    /// Where the database lies unpacked meanwhile, in clear. Unless given, that is the folder of the backup; of one that is
-    /// encrypted, the folder of the SQLite file, or of PostgreSQL the system's for what is temporary.
+    /// Folder for the uncompressed, unencrypted database while the command runs. By default, the backup's folder; for an
+    /// encrypted backup, the folder of the SQLite file, or for PostgreSQL the system's temporary folder.
     #[arg(long, value_name = "FOLDER")]
     temporary_folder: Option<PathBuf>,
 }
 
-/// Checks a backup: each of its bytes, tables, rows and references, and whether this program can read it.
+/// Checks that a backup is intact and that this program can read it.
 ///
-/// Exit code 1 says that it is not good, and why. It is unpacked for that, which takes as much room as the database.
+/// It checks every byte, table, row and reference. If the backup is not good, the exit code is 1, and the output says why.
+/// The backup is unpacked for this, which takes as much disk space as the database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Example:
     invoicing backup verify invoicing-2026-11-23T073520.123Z.db.zst.age --identity key.txt"#)]
@@ -63,11 +64,11 @@ pub(super) struct Verify {
     file: File,
 }
 
-/// Restores a backup into a new or empty database, an SQLite file or PostgreSQL.
+/// Restores a backup into a new or empty database, SQLite or PostgreSQL.
 ///
-/// All of it is there afterwards, or nothing. A database that has rows is refused. A backup of an older release is brought
-/// up to date. Then start the server with the same --database. The answer to a refresh that was lost in the last
-/// 30 seconds before the backup is not given again: asking for it ends that session.
+/// Everything is restored or nothing. A database that has rows is refused. A backup of an older release is upgraded.
+/// Afterwards, start the server with the same --database. A refresh whose response was lost in the 30 seconds before the
+/// backup cannot be repeated: trying it ends that session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Example:
     invoicing backup restore invoicing-2026-11-23T073520.123Z.db.zst --database sqlite:/var/lib/invoicing/new.db"#)]
@@ -82,10 +83,10 @@ struct File {
     /// The backup.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The secret key of an encrypted backup, in a file as `age-keygen` writes it.
+    /// File with the secret key of an encrypted backup, as `age-keygen` writes it.
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
-    /// Where to unpack it; beside the backup unless given.
+    /// Folder to unpack the backup in; by default, the backup's own.
     #[arg(long, value_name = "FOLDER")]
     temporary_folder: Option<PathBuf>,
 }

@@ -5,16 +5,16 @@ use clap_complete::{Shell, generate};
 use super::command_error::CommandError;
 use super::output;
 
-/// Prints the script by which a shell completes commands and options.
+/// Prints a script for a shell to complete commands and options.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = r#"Examples, each for yourself; a new shell completes by it:
+    after_help = r#"Examples, for your own user; each takes effect in a new shell:
     invoicing completions bash > ~/.local/share/bash-completion/completions/invoicing
     invoicing completions fish > ~/.config/fish/completions/invoicing.fish
     invoicing completions zsh > ~/.zfunc/_invoicing    # a folder of $fpath, before compinit"#
 )]
 pub(super) struct Completions {
-    /// The shell.
+    /// The shell to complete commands in.
     shell: Shell,
 }
 

@@ -12,26 +12,24 @@ use super::output::Output;
 use super::progress::bar;
 use super::record::Record;
 
-/// Copies everything into a new database, between SQLite and PostgreSQL in either direction.
+/// Copies everything into a new database, from and to SQLite or PostgreSQL.
 ///
-/// Keys, sessions, cursors and idempotent repeats go on working on the copy; only an answer to a refresh that was
-/// lost in the last 30 seconds is not given again, and asking for it ends that session. It is there whole or not at all:
-/// one transaction, in which every table is read again and compared before the end. An error, Ctrl-C or a
-/// crash leaves the new database without a row (a file that was made for the copy is removed, unless it was
-/// killed); the old one is only read.
+/// Keys, sessions, cursors and idempotent retries keep working on the copy. The one exception is a refresh whose response
+/// was lost in the last 30 seconds: repeating it on the copy ends that session. Everything is copied or nothing: in one
+/// transaction, every table is read back and compared before the commit. An error, Ctrl-C or a crash leaves the new database
+/// without a row (a file created for the copy is removed, unless the process was killed); the old database is only read.
 ///
-/// The copy shows the moment at which it began. Servers may go on working on the old database, but what they
-/// write from then on is not in the new one. So, to move: stop the servers, copy, and start them with the new
-/// address.
+/// The copy shows the moment at which it started. Servers may keep working on the old database, but what they write from
+/// then on is not in the new one. So, to move: stop the servers, copy, and start them with the new address.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Example:
     invoicing copy --from sqlite:invoicing.db --to postgres://ada@db.example/invoicing
     invoicing serve --database postgres://ada@db.example/invoicing"#)]
 pub(super) struct Copy {
-    /// What to copy; the database of the settings unless given.
+    /// Database to copy; by default, the one that the settings name.
     #[arg(long, value_name = "URL", conflicts_with = "database")]
     from: Option<Database>,
-    /// Where to: a file that does not exist yet, or a PostgreSQL database that is there and empty.
+    /// Database to copy to: a file that does not exist yet, or an existing, empty PostgreSQL database.
     #[arg(long, value_name = "URL")]
     to: Database,
 }

@@ -10,30 +10,30 @@ use super::output::Output;
 use super::part::PartOf;
 use super::record::Record;
 
-/// Folders of a team, as far as share links need them.
+/// Folders of a team, for share links only.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Folder {
-    /// Makes a folder.
+    /// Creates a folder.
     #[command(after_help = r#"Example:
     invoicing folder create --team Acme --name "Contracts""#)]
     Create {
         /// The team that it belongs to, by its id or its name.
         #[arg(long, value_name = "TEAM")]
         team: NamedTeam,
-        /// What people call it; need not be unique.
+        /// The name; need not be unique.
         #[arg(long)]
         name: String,
     },
-    /// Deletes a folder. The share links to it end with it.
+    /// Deletes a folder, along with the share links to it.
     ///
-    /// A folder in which there are files is refused, unless these are deleted with it. If that is interrupted, the same
-    /// command goes on. This cannot be undone.
+    /// A folder that contains files is refused, unless they are deleted with it (--recursive). If that is interrupted, run
+    /// the same command again to finish. This cannot be undone.
     #[command(after_help = r#"Example:
     invoicing folder delete 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11 --recursive"#)]
     Delete {
         /// The folder's id.
         id: FolderId,
-        /// Delete the files in it as well, with the share links to them.
+        /// Also delete the files in it, along with the share links to them.
         #[arg(long)]
         recursive: bool,
     },
@@ -45,13 +45,13 @@ pub(super) enum Folder {
         #[command(flatten)]
         part: PartOf<FolderId>,
     },
-    /// Gives a folder another name; says what it was before.
+    /// Renames a folder, and prints its old name.
     #[command(after_help = r#"Example:
     invoicing folder rename 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11 --name "Contracts""#)]
     Rename {
         /// The folder's id.
         id: FolderId,
-        /// What people call it from now on; need not be unique.
+        /// The new name; need not be unique.
         #[arg(long)]
         name: String,
     },
@@ -62,24 +62,24 @@ pub(super) enum Folder {
     },
 }
 
-/// Files of a team, as far as share links need them.
+/// Files of a team, for share links only.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum File {
-    /// Makes a file.
+    /// Creates a file.
     #[command(after_help = r#"Example:
     invoicing file create --team Acme --name "Offer.pdf" --folder ID"#)]
     Create {
         /// The team that it belongs to, by its id or its name.
         #[arg(long, value_name = "TEAM")]
         team: NamedTeam,
-        /// What people call it; need not be unique.
+        /// The name; need not be unique.
         #[arg(long)]
         name: String,
-        /// The folder that it lies in, of the same team; without this, at the top.
+        /// The folder to put it in, of the same team; by default, the top level.
         #[arg(long, value_name = "ID")]
         folder: Option<FolderId>,
     },
-    /// Deletes a file. The share links to it end with it. This cannot be undone.
+    /// Deletes a file, along with the share links to it. This cannot be undone.
     #[command(after_help = r#"Example:
     invoicing file delete 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11"#)]
     Delete {
@@ -94,13 +94,13 @@ pub(super) enum File {
         #[command(flatten)]
         part: PartOf<FileId>,
     },
-    /// Gives a file another name; says what it was before.
+    /// Renames a file, and prints its old name.
     #[command(after_help = r#"Example:
     invoicing file rename 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11 --name "Offer.pdf""#)]
     Rename {
         /// The file's id.
         id: FileId,
-        /// What people call it from now on; need not be unique.
+        /// The new name; need not be unique.
         #[arg(long)]
         name: String,
     },

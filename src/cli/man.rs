@@ -18,7 +18,7 @@ use super::output;
     invoicing man | man -l -
     invoicing man --to ~/.local/share/man/man1    # then: man invoicing-team-create"#)]
 pub(super) struct Man {
-    /// Where to write the pages of all commands: a folder, which is made if there is none.
+    /// Folder to write the pages of all commands to; created if it does not exist.
     #[arg(long, value_name = "FOLDER")]
     to: Option<PathBuf>,
 }

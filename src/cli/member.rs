@@ -18,44 +18,46 @@ use super::word::one_of;
 /// Members: users who may work in a team.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Member {
-    /// Makes a user a member of a team.
+    /// Adds a user to a team.
     #[command(after_help = r#"Example:
     invoicing member add --team Acme --user ada@example.com --role owner"#)]
     Add {
         #[command(flatten)]
         who: Who,
-        /// What the user is in the team.
+        /// The user's role in the team.
         #[arg(long, value_parser = one_of(Role::ALL))]
         role: Role,
     },
-    /// Gives a member another role, at once.
+    /// Changes a member's role, at once.
     ///
-    /// The operator may take the last owner's role, too.
+    /// Even the last owner of a team can be given another role.
     #[command(after_help = r#"Example:
     invoicing member set-role --team Acme --user ada@example.com --role admin"#)]
     SetRole {
         #[command(flatten)]
         who: Who,
-        /// What the user is in the team from now on.
+        /// The user's new role in the team.
         #[arg(long, value_parser = one_of(Role::ALL))]
         role: Role,
     },
-    /// Ends a membership, at once: the next request of the user's devices for this team gets 403.
+    /// Removes a user from a team, at once.
+    ///
+    /// The next request from the user's devices for this team gets 403.
     Remove {
         #[command(flatten)]
         who: Who,
-        /// Revokes the API keys that the user made for the team, too.
+        /// Also revoke the API keys that the user created for the team.
         #[arg(long)]
         revoke_keys: bool,
     },
-    /// Lists the members of a team, or the teams of a user, those who were made first in front.
+    /// Lists a team's members or a user's teams, the oldest user or team first.
     List {
         #[command(flatten)]
         of: Of,
         #[command(flatten)]
         part: PartOf<UserId>,
     },
-    /// Shows what a user is in a team.
+    /// Shows a user's membership in a team.
     Show {
         #[command(flatten)]
         who: Who,
@@ -80,7 +82,7 @@ pub(super) struct Of {
     /// The team, by its id or its name.
     #[arg(long, value_name = "TEAM")]
     team: Option<NamedTeam>,
-    /// The user, by email or id; `--after` then takes the id of a team.
+    /// The user, by email or id; `--after` then takes a team id.
     #[arg(long, value_name = "USER")]
     user: Option<NamedUser>,
 }

@@ -60,12 +60,12 @@ const VERSION: &str = env!("VERSION_AND_COMMIT");
 /// An invoicing service: product catalogs, and device sessions for a mobile app.
 #[derive(Debug, Parser)]
 #[command(
-    after_help = r#"`invoicing demo` shows all of it at once. To run it in earnest, make a team and a key, then serve:
+    after_help = r#"`invoicing demo` shows everything at once. To run it for real, create a team and a key, then serve:
     invoicing team create --name "Acme"
     invoicing api-key create --team Acme --mode live --scope read-write
     invoicing serve
 
-Every command explains itself: `invoicing api-key create --help`."#
+Every command has its own help: `invoicing api-key create --help`."#
 )]
 #[command(
     name = "invoicing",

@@ -16,46 +16,46 @@ pub(super) enum OauthClient {
     invoicing oauth-client create --id mobile --name "Our app" \
         --redirect-uri com.example.app:/signed-in https://example.com/signed-in"#)]
     Create {
-        /// What the app calls itself in requests; public, and fixed from now on.
+        /// The client id that the app sends in requests; public, and cannot be changed later.
         #[arg(long)]
         id: String,
-        /// What people call it.
+        /// The app's name.
         #[arg(long)]
         name: String,
-        /// Where codes may be sent; a request must name one of them in every character, but for the port of http on a
-        /// loopback address.
+        /// Where codes may be sent. The redirect URI of a request must match one of these exactly, except for the port of an
+        /// http URI on a loopback address.
         #[arg(long, required = true, num_args = 1.., value_name = "URI")]
         redirect_uri: Vec<String>,
     },
-    /// Deletes an app: nobody is signed in by it any more, and nobody can sign in by it.
+    /// Deletes an app: signs out its users, and stops all sign-ins with it.
     ///
-    /// That counts at once, for its sessions, codes and tokens. What it leaves is then deleted in small steps. If that is
-    /// interrupted, the same command goes on, and so does a running server. This cannot be undone.
+    /// This takes effect at once, for its sessions, codes and tokens. What remains is then deleted in small steps. If that
+    /// is interrupted, running the same command again continues it, as does a running server. This cannot be undone.
     #[command(after_help = r#"Example:
     invoicing oauth-client delete mobile"#)]
     Delete {
-        /// What the app calls itself.
+        /// The app's client id.
         id: ClientId,
     },
-    /// Lists the apps, in the order of their ids.
+    /// Lists the apps, ordered by id.
     List {
         #[command(flatten)]
         part: PartOf<ClientId>,
     },
     /// Shows an app.
     Show {
-        /// What the app calls itself.
+        /// The app's client id.
         id: ClientId,
     },
-    /// Gives an app another name, other redirect URIs, or both; says what they were before.
+    /// Changes an app's name, its redirect URIs, or both, and prints the old ones.
     ///
-    /// Who is signed in stays signed in. Where the app loses a redirect URI, a sign-in that is under way has to begin anew.
+    /// Signed-in users stay signed in. If the app loses a redirect URI, sign-ins in progress have to start over.
     #[command(after_help = r#"Examples:
     invoicing oauth-client update mobile --name "Our new app"
     invoicing oauth-client update mobile \
         --redirect-uri com.example.app:/signed-in https://example.com/back"#)]
     Update {
-        /// What the app calls itself.
+        /// The app's client id.
         id: ClientId,
         #[command(flatten)]
         change: Change,
@@ -66,10 +66,10 @@ pub(super) enum OauthClient {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = true)]
 pub(super) struct Change {
-    /// What people call it from now on.
+    /// The app's new name.
     #[arg(long)]
     name: Option<String>,
-    /// Where codes may be sent from now on; these take the place of all that there are.
+    /// Where codes may be sent from now on; replaces all existing redirect URIs.
     #[arg(long, num_args = 1.., value_name = "URI")]
     redirect_uri: Option<Vec<String>>,
 }

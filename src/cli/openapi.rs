@@ -5,7 +5,7 @@ use crate::openapi::Document;
 use super::command_error::CommandError;
 use super::output;
 
-/// Prints a published document.
+/// Prints one of the published OpenAPI documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
     invoicing openapi catalog > catalog.yaml
@@ -13,10 +13,10 @@ use super::output;
 
 A running server serves the same: /api/v1/openapi.yaml and /api/mobile/openapi.yaml, or .json."#)]
 pub(super) struct Openapi {
-    /// Which one: the product catalog API, or the mobile device-session API.
+    /// The document to print: the product catalog API, or the mobile device-session API.
     document: Document,
 
-    /// The document as it was written, or the same as JSON.
+    /// The document as written, in YAML, or converted to JSON.
     #[arg(long, default_value = "yaml")]
     format: Format,
 }

@@ -26,7 +26,7 @@ pub(super) fn json_flag() -> Arg {
     Arg::new(JSON)
         .long(JSON)
         .action(ArgAction::SetTrue)
-        .help("Print one JSON value on standard output, and nothing else there")
+        .help("Print one JSON value, and nothing else, to standard output")
 }
 
 /// `--utc`, for every command that shows times.
@@ -34,7 +34,7 @@ pub(super) fn utc_flag() -> Arg {
     Arg::new(UTC)
         .long(UTC)
         .action(ArgAction::SetTrue)
-        .help("Show times in UTC instead of this machine's zone, and none as \"3 days ago\"")
+        .help("Show times in UTC instead of the local time zone, and never as \"3 days ago\"")
 }
 
 /// The answer of a command.

@@ -17,10 +17,10 @@ pub(super) struct PartOf<Id>
 where
     Id: FromStr<Err: Error + Send + Sync> + Clone + Send + Sync + 'static,
 {
-    /// How many at most, up to 10000.
+    /// Maximum number of entries to list, up to 10000.
     #[arg(long, value_name = "N", default_value_t = PART_LIMIT, value_parser = clap::value_parser!(u32).range(1..=MAX_LIMIT))]
     limit: u32,
-    /// Go on behind this one, the last of the part before.
+    /// Continue after this entry, the last of the previous part.
     #[arg(long, value_name = "ID")]
     after: Option<Id>,
 }

@@ -25,9 +25,9 @@ use super::reload::Started;
 
 /// Runs the server until SIGTERM or SIGINT.
 ///
-/// It then finishes the requests that run, for 30 seconds at most; a second signal ends it at once.
-/// Behind a balancer, `--operations-listen` and `--drain-delay` let it go without a failed request.
-/// SIGHUP reads certificate, key, log_level and log_format again.
+/// On the first signal, it finishes the requests in progress, for at most 30 seconds; a second signal stops it at once.
+/// Behind a load balancer, `--operations-listen` and `--drain-delay` let it stop without a failed request. SIGHUP reloads
+/// the certificate, key, log_level and log_format.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
     invoicing serve
@@ -35,7 +35,7 @@ use super::reload::Started;
         --tls-cert cert.pem --tls-key key.pem --public-url https://invoices.example.com
     INVOICING_LOG_LEVEL=warn invoicing serve --config /etc/invoicing.toml
 
-One line a request goes to standard error, in JSON unless that is a terminal; a stranger gets twenty a minute."#)]
+Each request logs one line to standard error, in JSON unless that is a terminal; strangers get twenty a minute."#)]
 pub(super) struct Serve {}
 
 impl Serve {

@@ -14,22 +14,23 @@ use super::record::Record;
 /// Sessions: the devices that a user is signed in on.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Session {
-    /// Lists the sessions of a user, or of all, that are alive, newest first.
+    /// Lists a user's active sessions, or all active ones, newest first.
     List {
-        /// The user, by email or id; without this, all of them.
+        /// The user, by email or id; by default, all users.
         #[arg(long, value_name = "USER")]
         user: Option<NamedUser>,
         #[command(flatten)]
         part: PartOf<SessionId>,
     },
-    /// Shows a session that is alive.
+    /// Shows an active session.
     Show {
-        /// The session's id, as the list shows it.
+        /// The session's id, as shown by `session list`.
         id: SessionId,
     },
-    /// Signs a device out, all devices of a user, or all of an app: their tokens are refused from the next request on.
+    /// Signs out one device, all devices of a user, or all users of an app.
     ///
-    /// Of a user, the browsers are signed out, too. Whoever can sign in may do so again.
+    /// Their tokens are refused from the next request on. With --user, the browsers are signed out, too. Anyone who can sign
+    /// in may do so again.
     #[command(after_help = r#"Examples:
     invoicing session revoke 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11
     invoicing session revoke --user ada@example.com
@@ -41,12 +42,12 @@ pub(super) enum Session {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Which {
-    /// The session's id, as the list shows it.
+    /// The session's id, as shown by `session list`.
     id: Option<SessionId>,
-    /// The user who is signed out everywhere, by email or id.
+    /// The user to sign out everywhere, by email or id.
     #[arg(long, value_name = "USER")]
     user: Option<NamedUser>,
-    /// The app by which nobody is signed in any more.
+    /// The app to sign every user out of.
     #[arg(long, value_name = "ID")]
     client: Option<ClientId>,
 }

@@ -6,10 +6,10 @@ use super::command_error::CommandError;
 use super::one_time_link;
 use super::output::Output;
 
-/// Prints a link by which the first owner is made in a browser, with a password.
+/// Prints a link for creating the first owner in a browser, with a password.
 ///
-/// It is good once, for 24 hours, and only as long as there is no user; one that was printed before is worth nothing then.
-/// Whoever has it owns every team, so hand it over as you would a password.
+/// The link works once, within 24 hours, and only while there is no user; it replaces any earlier one. Anyone who has it
+/// owns every team, so hand it over as you would a password.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Example:
     invoicing setup-link --origin https://invoices.example.com"#)]

@@ -41,13 +41,13 @@ const DETAILS: [&str; 9] = [
 /// Share links: addresses that lead to a file or folder without signing in.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Link {
-    /// Makes a link and prints it; its `url` begins with the setting public_url.
+    /// Creates a link and prints it; its `url` starts with the setting public_url.
     #[command(after_help = r#"Examples:
     invoicing link create --file ID --user ada@example.com --name "For the auditor" --expires-in 7d
     invoicing link create --folder ID --user ada@example.com --audience team --no-download
     printf %s "$PASSWORD" | invoicing link create --file ID --user ada@example.com --password-stdin"#)]
     Create(Create),
-    /// Lists the links of a team, or those that a user has made, that are not revoked, newest first.
+    /// Lists a team's links, or those that a user created, newest first, except revoked ones.
     #[command(after_help = r#"Examples:
     invoicing link list --team Acme
     invoicing link list --user ada@example.com"#)]
@@ -62,7 +62,7 @@ pub(super) enum Link {
         /// The link's id.
         id: ShareLinkId,
     },
-    /// Ends a link, at once and for ever.
+    /// Revokes a link, at once and for good.
     Revoke {
         /// The link's id.
         id: ShareLinkId,
@@ -74,22 +74,22 @@ pub(super) enum Link {
 pub(super) struct Create {
     #[command(flatten)]
     item: Item,
-    /// Who shares it, by email or id: a member of the team that the file or folder belongs to.
+    /// The user who shares it, by email or id; must be a member of the team that the file or folder belongs to.
     #[arg(long, value_name = "USER")]
     user: NamedUser,
-    /// What to call the link.
+    /// Name of the link.
     #[arg(long)]
     name: Option<String>,
-    /// Who may follow it: anybody who has it, or members of the team.
+    /// Who may follow the link: anyone who has it, or members of the team.
     #[arg(long, value_parser = one_of(Audience::ALL), default_value = "public")]
     audience: Audience,
-    /// Show the file or folder, but do not hand it out.
+    /// Let people view the file or folder, but not download it.
     #[arg(long)]
     no_download: bool,
-    /// Ask for a password, which is read from standard input here (one line).
+    /// Protect the link with a password, read from standard input (one line).
     #[arg(long)]
     password_stdin: bool,
-    /// How long it works, such as 12h or 7d; without this, until it is revoked.
+    /// How long the link works, such as 12h or 7d; by default, until it is revoked.
     #[arg(long, value_name = "SPAN")]
     expires_in: Option<Span>,
 }
@@ -101,7 +101,7 @@ pub(super) struct Of {
     /// The team, by its id or its name.
     #[arg(long, value_name = "TEAM")]
     team: Option<NamedTeam>,
-    /// The user who has made them, by email or id.
+    /// The user who created them, by email or id.
     #[arg(long, value_name = "USER")]
     user: Option<NamedUser>,
 }

@@ -9,27 +9,28 @@ use super::output::Output;
 use super::part::PartOf;
 use super::record::Record;
 
-/// Teams: each has a catalog, API keys, members and files of its own.
+/// Teams: each has its own catalog, API keys, members and files.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Team {
-    /// Makes a team, and the database, if there is none.
+    /// Creates a team, and the database if there is none.
     #[command(after_help = r#"Example:
     invoicing team create --name "Acme""#)]
     Create {
-        /// What people call it; need not be unique.
+        /// The team's name; need not be unique.
         #[arg(long)]
         name: String,
     },
-    /// Deletes a team with all that it has, for ever: products, keys, files, links, members and invitations.
+    /// Deletes a team and everything it has, for good.
     ///
-    /// Its keys are refused and its members are out of it at once. Then the rest goes in small steps, so that others do not wait
-    /// for it. After an interruption, run the same command again, or leave it to a running server. The audit stays.
+    /// This includes its products, keys, files, links, members and invitations. Its keys are refused and its members removed
+    /// at once; the rest is then deleted in small steps, so that others do not have to wait. After an interruption, run the
+    /// same command again, or leave it to a running server. The audit log stays.
     #[command(after_help = r#"Example:
     invoicing team delete Acme --confirm Acme"#)]
     Delete {
         /// The team, by its id or its name.
         team: NamedTeam,
-        /// The name of the team once more.
+        /// The team's name again, to confirm.
         #[arg(long, value_name = "NAME")]
         confirm: String,
     },
@@ -38,13 +39,13 @@ pub(super) enum Team {
         #[command(flatten)]
         part: PartOf<TeamId>,
     },
-    /// Gives a team another name.
+    /// Renames a team.
     #[command(after_help = r#"Example:
     invoicing team rename Acme --name "Acme Ltd""#)]
     Rename {
         /// The team, by its id or its name.
         team: NamedTeam,
-        /// What people call it from now on; need not be unique.
+        /// The team's new name; need not be unique.
         #[arg(long)]
         name: String,
     },

@@ -18,64 +18,69 @@ use super::word::one_of;
 /// Users: the people who sign in with the mobile app.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum User {
-    /// Gives a deactivated user the account back: memberships, keys and ways to sign in are as before. They sign in anew.
+    /// Reactivates a deactivated user.
+    ///
+    /// Memberships, keys and ways to sign in are as before, but the user has to sign in again.
     #[command(after_help = r#"Example:
     invoicing user activate ada@example.com"#)]
     Activate {
         /// The user, by email or id.
         user: NamedUser,
     },
-    /// Makes a user, who is a member of no team yet.
+    /// Creates a user, who is not a member of any team yet.
     #[command(after_help = r#"Example:
     invoicing user create --email ada@example.com --name "Ada Lovelace"
     invoicing member add --team Acme --user ada@example.com --role owner"#)]
     Create {
-        /// The email address; no two users have the same.
+        /// The user's email address; must be unique.
         #[arg(long)]
         email: String,
-        /// What people call the user.
+        /// The user's name.
         #[arg(long)]
         name: String,
     },
-    /// Keeps a user from signing in, and ends all their sessions, in browsers and apps, until they are activated.
+    /// Signs a user out everywhere and keeps them from signing in until activated.
     ///
-    /// It counts from the next request on. Codes and links that were not used yet end, too. Memberships stay, and so do the API
-    /// keys and share links that the user made: `invoicing member remove --revoke-keys` revokes the keys.
+    /// This ends all their sessions, in browsers and apps, from the next request on. Unused codes and links stop working,
+    /// too. Memberships stay, and so do the API keys and share links that the user created: `invoicing member remove
+    /// --revoke-keys` revokes the keys.
     #[command(after_help = r#"Example:
     invoicing user deactivate ada@example.com"#)]
     Deactivate {
         /// The user, by email or id.
         user: NamedUser,
     },
-    /// Deletes a user: email, name, ways to sign in and sessions are gone at once.
+    /// Deletes a user: erases email, name, ways to sign in and sessions, at once.
     ///
-    /// What the user did stays in the audit, under the id alone. Keys and links that the user made stay as well:
-    /// `invoicing member remove --revoke-keys` before it revokes the keys. This cannot be undone.
+    /// What the user did stays in the audit log, under the id alone. Keys and links that the user created stay as well: to
+    /// revoke the keys, run `invoicing member remove --revoke-keys` first. This cannot be undone.
     Delete {
         /// The user, by email or id.
         user: NamedUser,
     },
-    /// Prints all that is stored about a user, as JSON. No password, key or other secret is in it.
+    /// Prints everything that is stored about a user, as JSON.
+    ///
+    /// No password, key or other secret is included.
     #[command(after_help = r#"Example:
     invoicing user export ada@example.com > ada.json"#)]
     Export {
         /// The user, by email or id.
         user: NamedUser,
     },
-    /// Prints a link by which somebody becomes a member of a team.
+    /// Prints a link that invites a person to a team.
     ///
-    /// It is good once, for 7 days; one that was printed before for the same email and team is worth nothing then. Whoever
-    /// has no account makes one by it, with a password; a user who has this email signs in and confirms.
+    /// The link works once, within 7 days, and replaces any earlier one for the same email and team. A person without an
+    /// account creates one with it, with a password; a user who already has this email signs in and confirms.
     #[command(after_help = r#"Example:
     invoicing user invite --team Acme --email ada@example.com --role admin"#)]
     Invite {
         /// The team, by its id or its name.
         #[arg(long, value_name = "TEAM")]
         team: NamedTeam,
-        /// The email address of whoever is invited.
+        /// The email address to invite.
         #[arg(long)]
         email: String,
-        /// What they will be in the team.
+        /// The role that they will have in the team.
         #[arg(long, value_parser = one_of(Role::ALL))]
         role: Role,
     },
@@ -84,23 +89,24 @@ pub(super) enum User {
         #[command(flatten)]
         part: PartOf<UserId>,
     },
-    /// Prints a link by which a user sets a password anew.
+    /// Prints a link for a user to set a new password.
     ///
-    /// It is good once, for an hour; one that was printed before is worth nothing then. Whoever has it can sign in as
-    /// this user. Once it is used, the user is signed out everywhere else, in apps too.
+    /// The link works once, within an hour, and replaces any earlier one. Anyone who has it can sign in as this user. Using
+    /// it signs the user out everywhere else, apps included.
     ResetLink {
         /// The user, by email or id.
         user: NamedUser,
     },
-    /// Gives a user another email, with which they sign in from then on.
+    /// Changes a user's email address.
     ///
-    /// It counts at once, and nobody is told. Links to set a password anew that were made before are worth nothing then.
+    /// The user signs in with the new address from then on. This takes effect at once, and no one is notified. Links for
+    /// setting a new password that were created before stop working.
     #[command(after_help = r#"Example:
     invoicing user set-email ada@example.com --email ada@example.org"#)]
     SetEmail {
         /// The user, by email or id.
         user: NamedUser,
-        /// The new email address; no two users have the same.
+        /// The new email address; must be unique.
         #[arg(long)]
         email: String,
     },

@@ -32,10 +32,10 @@ const OF_CALLERS: [&str; 2] = ["INVOICING_API_KEY", "INVOICING_BASE_URL"];
 /// Where the file is; the one thing that the file itself cannot say.
 #[derive(clap::Args)]
 struct File {
-    /// File with settings, in TOML: `listen = "0.0.0.0:8080"`.
+    /// TOML file with settings, such as `listen = "0.0.0.0:8080"`.
     ///
-    /// Its keys are the settings' names with underscores. What the command line or a variable says
-    /// wins over it, and a key that is no setting is refused.
+    /// Its keys are the settings' names with underscores. The command line and variables take precedence over it, and
+    /// unknown keys are refused.
     #[arg(long, env = CONFIG, value_name = "FILE", help_heading = super::heading::DATABASE)]
     config: Option<PathBuf>,
 }

@@ -183,22 +183,22 @@ impl FromStr for Span {
 /// A setting that is on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Toggle {
-    /// It applies.
+    /// The setting applies.
     On,
-    /// It does not.
+    /// The setting does not apply.
     Off,
 }
 
 /// The least severe message that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogLevel {
-    /// What needs somebody to act: a bug, a lost database.
+    /// Problems that need action: a bug, a lost database.
     Error,
-    /// What may: a certificate that could not be read again.
+    /// Problems that may need action: a certificate that could not be read again.
     Warn,
-    /// Beginnings and ends, and a line a request.
+    /// Starts and stops, and one line per request.
     Info,
-    /// What helps to understand a problem.
+    /// Details that help to understand a problem.
     Debug,
 }
 
@@ -219,7 +219,7 @@ impl LogLevel {
 pub enum LogFormat {
     /// `terminal` when standard error is one, otherwise `json`.
     Auto,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
     /// Lines for people, with colours.
     Terminal,

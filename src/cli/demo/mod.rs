@@ -29,27 +29,27 @@ use fault_injection::FaultInjection;
 
 /// Runs a server on a temporary database and prints requests to try.
 ///
-/// There is a team with API keys, products, a user with a signed-in device, a file and its links. Paste
-/// the requests into another terminal. Ctrl-C ends the demo and removes the database.
+/// The database has a team with API keys, products, a user with a signed-in device, a file and its links. Paste the requests
+/// into another terminal. Ctrl-C ends the demo and removes the database.
 ///
-/// It listens on 127.0.0.1:8080, or on a free port when that is taken; `--listen` insists.
+/// It listens on 127.0.0.1:8080, or on a free port if that is taken; an address given with `--listen` is never replaced.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = r#"For tests of your own, in CI too, with credentials that never change:
+    after_help = r#"For your own tests, in CI too, with credentials that never change:
     invoicing demo --fixed --listen 127.0.0.1:8080
 
-A request to the demo may ask for an answer that a well server would not give:
+A request to the demo may ask for an answer that a healthy server would not give:
     Demo-Answer: 429                         or 500, or 503
-    Demo-Answer: 503; times=2; test=NAME     for the first two requests with these words
+    Demo-Answer: 503; times=2; test=NAME     for the first two requests with exactly this value
     Demo-Latency: 1500                       milliseconds, 60000 at most
 
 With --fixed, /demo/authorize sends every app an authorization code at once.
 
-The credentials and all the rest: src/cli/demo/testing.md"#
+Credentials and everything else: src/cli/demo/testing.md"#
 )]
 pub(super) struct Demo {
-    /// Uses the same published ids, API keys and tokens at each start, for tests that are written
-    /// against them, and signs the user in without being asked.
+    /// Use the same published ids, API keys and tokens on every start, for tests written against them, and sign the user in
+    /// without asking.
     #[arg(long)]
     fixed: bool,
 }

@@ -32,12 +32,11 @@ use finding::{Finding, State};
 /// How long a check may take.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Looks whether all that a server needs is as it should be, and says what to do where it is not.
+/// Checks everything that a server needs, and says how to fix what is wrong.
 ///
-/// It looks at settings, files, disk, database, clock, TLS, addresses, Redis, mail server, OpenID provider, collector
-/// and limits.
-/// It changes nothing, and works while a server runs. Run it as the user, with the settings and the limits of the server.
-/// The exit code is 1 if something is bad; a warning leaves it at 0.
+/// It checks settings, files, disk, database, clock, TLS, addresses, Redis, mail server, OpenID provider, collector and
+/// limits. It changes nothing, and can run while a server does. Run it as the server's user, with the server's settings and
+/// limits. The exit code is 1 if a check is bad; a warning leaves it at 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
     invoicing doctor --config /etc/invoicing.toml

@@ -20,7 +20,7 @@ const PAGE: u32 = 1_000;
 
 /// Writes the products of a catalog as CSV, newest first.
 ///
-/// What is written can be imported again, into the same catalog as it is; into another one without the column `id`.
+/// The output can be imported again: into the same catalog as it is, into another one without the column `id`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Example:
     invoicing product export --team Acme --mode live --output products.csv"#)]
@@ -28,13 +28,13 @@ pub(crate) struct Export {
     /// The team, by its id or its name.
     #[arg(long, value_name = "TEAM")]
     team: NamedTeam,
-    /// Which of the team's two catalogs.
+    /// Which of the team's two catalogs to export.
     #[arg(long, value_parser = one_of(Mode::ALL))]
     mode: Mode,
-    /// Which products.
+    /// Which products to export.
     #[arg(long, default_value_t = StatusFilter::Active, value_parser = one_of(StatusFilter::ALL))]
     status: StatusFilter,
-    /// Where to; the file is replaced once all of it is written. Without this, standard output.
+    /// File to write, replaced only once all of it is written; by default, standard output.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -40,39 +40,38 @@ const ATTEMPTS: u32 = 5;
 /// The pause after the database did not answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Adds and changes products as a CSV file says, and archives none.
+/// Adds and changes products from a CSV file, and archives none.
 ///
 /// The first line names the columns, in any order: id, name, unitPrice, currency, description, sku, taxRate, type,
-/// unitOfMeasure, status. A line is of the product that has its id, or else of the active product that has its sku;
-/// otherwise it is a new product. A column that is not there leaves the field of a product as it is, and an empty cell
-/// clears it.
+/// unitOfMeasure, status. A line is for the product with its id, or else the active product with its sku; otherwise it is a
+/// new product. A missing column leaves that field of a product as it is, and an empty cell clears it.
 ///
-/// All lines are checked before anything is changed. Then they are imported in steps of at most 10000 lines, fewer where
-/// products have long texts, each whole or not at all. After an interruption, run the same command again: what is there
-/// by then is found unchanged.
+/// All lines are checked before anything is changed. They are then imported in steps of at most 10000 lines, or fewer if
+/// products have long texts; each step is imported whole or not at all. After an interruption, run the same command again:
+/// what is already imported is found unchanged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
     invoicing product import products.csv --team Acme --mode live --dry-run
     invoicing product import products.csv --team Acme --mode live"#)]
 pub(crate) struct Import {
-    /// The file; - is standard input.
+    /// The CSV file; - is standard input.
     file: PathBuf,
     /// The team, by its id or its name.
     #[arg(long, value_name = "TEAM")]
     team: NamedTeam,
-    /// Which of the team's two catalogs.
+    /// Which of the team's two catalogs to import into.
     #[arg(long, value_parser = one_of(Mode::ALL))]
     mode: Mode,
-    /// Only say what would be done.
+    /// Only report what would be done.
     #[arg(long)]
     dry_run: bool,
-    /// Import the other lines when some are refused, instead of none.
+    /// If some lines are refused, import the others, instead of none.
     #[arg(long)]
     skip_refused: bool,
-    /// Also add products of lines that have neither id nor sku; to import such a line again adds it again.
+    /// Also add products from lines with neither id nor sku; importing such a line again adds it again.
     #[arg(long)]
     allow_without_sku: bool,
-    /// Leave out what comes before this line of the file.
+    /// Skip the lines of the file before this one.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     from_line: u64,
 }

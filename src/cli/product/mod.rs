@@ -7,7 +7,7 @@ use super::command_error::CommandError;
 use super::output::Output;
 use crate::app::App;
 
-/// Products: a team's catalogs, to and from CSV.
+/// Products: a team's catalogs, imported from and exported to CSV.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Product {
     Import(import::Import),
