@@ -1,6 +1,9 @@
 //! Pauses between turns. A turn that is followed by a pause leaves time to everyone else, however often one caller asks for
-//! the next one.
+//! the next one. The pause is as long as the turn took ([`WithPause`]), or depends on how long it kept a thread busy
+//! ([`BusyTime`]).
 
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -41,13 +44,75 @@ impl<T: Send + 'static> Drop for WithPause<T> {
     }
 }
 
+/// Measures how long work keeps a thread busy: the time in which it is polled, and not that in which it waits.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BusyTime(Arc<Mutex<Polls>>);
+
+#[derive(Debug, Default)]
+struct Polls {
+    /// How long all that have ended took.
+    ended: Duration,
+    /// When the one under way began.
+    begun: Option<Instant>,
+}
+
+impl BusyTime {
+    /// Does `work`, and measures it: one at a time.
+    pub(crate) fn measure<F: Future>(&self, work: F) -> impl Future<Output = F::Output> {
+        let mut work = Box::pin(work);
+        poll_fn(move |context| {
+            self.polls().begun = Some(Instant::now());
+            let polled = work.as_mut().poll(context);
+            let mut polls = self.polls();
+            polls.ended = polls.so_far();
+            polls.begun = None;
+            polled
+        })
+    }
+
+    /// How long it was busy until now.
+    pub(crate) fn so_far(&self) -> Duration {
+        self.polls().so_far()
+    }
+
+    fn polls(&self) -> MutexGuard<'_, Polls> {
+        // Nothing panics while it is locked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Polls {
+    fn so_far(&self) -> Duration {
+        self.ended + self.begun.map_or(Duration::ZERO, |it| it.elapsed())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use futures::FutureExt;
     use tokio::sync::Mutex;
+    use tokio::time::advance;
 
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn busy_time_is_that_of_each_poll_also_of_the_one_under_way() {
+        let busy = BusyTime::default();
+        let second = Duration::from_secs(1);
+        let work = async {
+            advance(second).await;
+            sleep(10 * second).await;
+            assert_eq!(busy.so_far(), second);
+            // Within this poll.
+            let _ = advance(2 * second).now_or_never();
+            busy.so_far()
+        };
+        assert_eq!(busy.measure(work).await, 3 * second);
+        sleep(second).await;
+        assert_eq!(busy.so_far(), 3 * second);
+        busy.measure(advance(second)).await;
+        assert_eq!(busy.so_far(), 4 * second);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_turn_is_followed_by_a_pause_as_long_but_not_beyond_the_longest() {

@@ -82,7 +82,7 @@ use hashing::Hashing;
 use known::Known;
 use last_used::LastUsed;
 use lease::Leases;
-use part_turns::{PartTurn, PartTurns};
+use part_turns::PartTurns;
 use writable::Writable;
 
 /// The service: its rules over a store and a clock.
@@ -148,7 +148,8 @@ impl App {
         public_url: impl Into<String>,
     ) -> Result<App, Error> {
         let cursor_key = shared_secret(&store, SharedSecret::Cursor).await?;
-        let part_turns = PartTurns::new(store.parts_at_once());
+        let (at_once, cores) = store.parts_at_once();
+        let part_turns = PartTurns::new(at_once, cores);
         let import_turns = Arc::new(Semaphore::new(store.imports_at_once()));
         Ok(App {
             store,
@@ -216,12 +217,16 @@ impl App {
         found
     }
 
-    /// Waits for `holder`'s next turn to make a part of a long answer. Drop the turn when the part is made.
+    /// Makes a part of a long answer, in `holder`'s next turn to do so.
     ///
     /// # Errors
-    /// [`Error::Internal`] if the turns were closed, which nothing does.
-    pub async fn next_part(&self, holder: Holder) -> Result<PartTurn, Error> {
-        self.part_turns.next(holder).await
+    /// Those of `part`.
+    pub(crate) async fn make_part<T>(
+        &self,
+        holder: Holder,
+        part: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        self.part_turns.make(holder, part).await
     }
 
     /// The turns to work on an import.

@@ -2,9 +2,13 @@
 //!
 //! Few parts are made at once over all long answers, and one per team or user; other tasks that are ready run first, since
 //! on SQLite the thread that asks is the one that reads. A turn must not be held while waiting in a queue that one caller can
-//! make long, so parts are read for [`Holder::Parts`], of which there are no more than turns. A client that reads fast asks for
-//! the next part at once, so each turn is followed by a pause as long as it took: half of the time is left to others, such as
-//! those who sign in, whose passwords are hashed behind all other work.
+//! make long, so parts are read for [`Holder::Parts`], and each in a turn: of these there are no more than connections that
+//! this holder may have, so no part waits there for others.
+//!
+//! A client that reads fast asks for the next part at once, so each turn is followed by a pause, for so long that all parts
+//! together keep at most half of the cores busy. The rest is left to others, such as those who sign in, whose passwords are
+//! hashed behind all other work. What counts is how long the part itself [was busy](BusyTime). That it waited for the
+//! database does not, since others could go on; nor does what other tasks do for it, as those that decrypt and send.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +18,10 @@ use tokio::task::yield_now;
 
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-use crate::pause::WithPause;
+use crate::pause::{BusyTime, keep_for};
 use crate::weak_map::WeakMap;
 
-/// The longest pause after a turn, however long the database took.
+/// The longest pause after a turn, however long it was busy.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The turns to make parts.
@@ -26,46 +30,81 @@ pub(super) struct PartTurns(Arc<Shared>);
 
 struct Shared {
     all: Arc<Semaphore>,
+    /// How much longer the pause after a turn is than the turn was busy.
+    pause: f64,
     /// Kept while anyone holds or waits for a turn.
     by: WeakMap<Holder, Semaphore>,
 }
 
 /// A turn to make a part, held until dropped.
 #[derive(Debug)]
-pub struct PartTurn {
-    _of_all: WithPause<OwnedSemaphorePermit>,
+pub(super) struct PartTurn {
+    of_all: Option<OwnedSemaphorePermit>,
     _of_holder: OwnedSemaphorePermit,
+    busy: BusyTime,
+    busy_before: Duration,
+    pause: f64,
 }
 
 impl PartTurns {
-    /// Allows `at_once` turns at a time.
-    pub(super) fn new(at_once: usize) -> PartTurns {
+    /// Allows `at_once` turns at a time, all together busy half of the time of so many `cores`.
+    pub(super) fn new(at_once: usize, cores: usize) -> PartTurns {
+        // How much of a turn and its pause together may be busy; beyond all of it there is no pause.
+        let share = cores as f64 / (2 * at_once) as f64;
         PartTurns(Arc::new(Shared {
             all: Arc::new(Semaphore::new(at_once)),
+            pause: (1.0 / share - 1.0).max(0.0),
             by: WeakMap::default(),
         }))
     }
 
-    /// Waits for `holder`'s next turn.
+    /// Waits for `holder`'s next turn, in work that `busy` measures.
     ///
     /// # Errors
     /// [`Error::Internal`] if the semaphores were closed, which nothing does.
-    pub(super) async fn next(&self, holder: Holder) -> Result<PartTurn, Error> {
+    pub(super) async fn next(&self, holder: Holder, busy: &BusyTime) -> Result<PartTurn, Error> {
         let of_holder = self.0.by.get(holder, || Semaphore::new(1));
         let of_holder = of_holder.acquire_owned().await.map_err(Error::internal)?;
         let all = Arc::clone(&self.0.all).acquire_owned().await;
         let all = all.map_err(Error::internal)?;
         yield_now().await;
         Ok(PartTurn {
-            _of_all: WithPause::begin(all, LONGEST_PAUSE),
+            of_all: Some(all),
             _of_holder: of_holder,
+            busy: busy.clone(),
+            busy_before: busy.so_far(),
+            pause: self.0.pause,
         })
+    }
+
+    /// Makes a part in `holder`'s next turn.
+    ///
+    /// # Errors
+    /// Those of `part`.
+    pub(super) async fn make<T>(
+        &self,
+        holder: Holder,
+        part: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let busy = BusyTime::default();
+        let _turn = self.next(holder, &busy).await?;
+        busy.measure(part).await
+    }
+}
+
+impl Drop for PartTurn {
+    fn drop(&mut self) {
+        let busy = self.busy.so_far().saturating_sub(self.busy_before);
+        let pause = busy.mul_f64(self.pause).min(LONGEST_PAUSE);
+        keep_for(pause, self.of_all.take());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
+    use futures::future::join_all;
+    use tokio::time::{Instant, advance, sleep};
     use uuid::Uuid;
 
     use super::*;
@@ -76,16 +115,65 @@ mod tests {
 
     #[tokio::test]
     async fn a_team_makes_one_part_at_a_time_and_all_together_as_many_as_there_are_turns() {
-        let turns = PartTurns::new(2);
-        let first = turns.next(team(1)).await.unwrap();
-        let mut second = Box::pin(turns.next(team(1)));
+        let turns = PartTurns::new(2, 2);
+        let busy = BusyTime::default();
+        let first = turns.next(team(1), &busy).await.unwrap();
+        let mut second = Box::pin(turns.next(team(1), &busy));
         assert!((&mut second).now_or_never().is_none());
-        let other = turns.next(team(2)).await.unwrap();
-        let mut third = Box::pin(turns.next(team(3)));
+        let other = turns.next(team(2), &busy).await.unwrap();
+        let mut third = Box::pin(turns.next(team(3), &busy));
         assert!((&mut third).now_or_never().is_none());
         drop(first);
         third.await.unwrap();
         drop(other);
         second.await.unwrap();
+    }
+
+    /// How many milliseconds one of the turns is unused after a part that waited, and was busy, for so many.
+    async fn pause(at_once: usize, cores: usize, waits: u64, busy: u64) -> u128 {
+        let turns = PartTurns::new(at_once, cores);
+        let [waits, half] = [waits, busy / 2].map(Duration::from_millis);
+        let part = async {
+            advance(half).await;
+            sleep(waits).await;
+            advance(half).await;
+            Ok(())
+        };
+        turns.make(team(0), part).await.unwrap();
+        let ended = Instant::now();
+        let others = BusyTime::default();
+        let all = (0..at_once).map(|it| turns.next(team(it as u128), &others));
+        let _all = join_all(all).await;
+        ended.elapsed().as_millis()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_is_as_long_as_the_part_was_busy_however_long_it_waited() {
+        assert_eq!(pause(1, 1, 0, 400).await, 400);
+        assert_eq!(pause(1, 1, 10_000, 400).await, 400);
+        assert_eq!(pause(1, 1, 0, 10_000).await, 1_000, "the longest");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_parts_together_keep_half_of_the_cores_busy() {
+        assert_eq!(pause(8, 2, 50, 100).await, 700, "an eighth of the time");
+        assert_eq!(pause(12, 8, 50, 100).await, 200, "a third");
+        assert_eq!(pause(12, 32, 50, 100).await, 0, "all of it");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_that_ends_while_its_work_goes_on_counts_what_was_busy_in_it() {
+        let turns = PartTurns::new(1, 1);
+        let busy = BusyTime::default();
+        let work = async {
+            advance(Duration::from_millis(500)).await;
+            let turn = turns.next(team(1), &busy).await;
+            let _ = advance(Duration::from_millis(100)).now_or_never();
+            drop(turn);
+            let ended = Instant::now();
+            let _next = turns.next(team(1), &busy).await;
+            ended.elapsed().as_millis()
+        };
+        assert_eq!(busy.measure(work).await, 100);
     }
 }

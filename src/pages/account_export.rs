@@ -77,7 +77,7 @@ impl Pieces for Export {
         match self.pieces.recv().await {
             Some(piece) => {
                 // The piece was made before this check.
-                self.reader.require().await?;
+                self.reader.require_in_turn().await?;
                 Ok(Some(piece.into()))
             }
             None => {

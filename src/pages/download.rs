@@ -55,7 +55,7 @@ impl Reader {
     ///
     /// # Errors
     /// As for [`App::require_reader`].
-    pub(super) async fn require(&self) -> Result<(), Error> {
+    async fn require(&self) -> Result<(), Error> {
         let Reader {
             app,
             user_id,
@@ -64,6 +64,15 @@ impl Reader {
         } = self;
         app.require_reader(Holder::Parts, *user_id, *session_id, *team_id)
             .await
+    }
+
+    /// The same in a turn of the user, for a caller that has none.
+    ///
+    /// # Errors
+    /// As for [`App::require_reader`].
+    pub(super) async fn require_in_turn(&self) -> Result<(), Error> {
+        let user = self.user_id.into();
+        self.app.make_part(user, self.require()).await
     }
 }
 
@@ -152,7 +161,11 @@ impl<L: Lines> Download<L> {
     /// The turn is kept until the first piece is about to be charged to its user: of a hundred downloads that start at once,
     /// only a few hold one that is not charged.
     async fn piece(&mut self) -> Result<Bytes, Error> {
-        let _turn = self.reader.app.next_part(self.team_id.into()).await?;
+        let app = Arc::clone(&self.reader.app);
+        app.make_part(self.team_id.into(), self.make_piece()).await
+    }
+
+    async fn make_piece(&mut self) -> Result<Bytes, Error> {
         let mut piece = Vec::new();
         while self.goes_on && piece.len() < PIECE {
             let mut file = Writer::new(piece);

@@ -98,12 +98,17 @@ impl Store {
         answer
     }
 
-    /// How many parts of long answers are produced at once. SQLite reads on the calling thread, so one; with PostgreSQL one
-    /// for each core.
-    pub fn parts_at_once(&self) -> usize {
+    /// How many parts of long answers are made at once, and of how many cores they may keep half busy. SQLite reads on the
+    /// calling thread, so one, and of one. With PostgreSQL most of the time is spent waiting, so four for each core, but no
+    /// more than may have a connection at the same time.
+    pub fn parts_at_once(&self) -> (usize, usize) {
         match self {
-            Store::Sqlite(_) => 1,
-            Store::Postgres(_) => available_parallelism().map_or(1, usize::from),
+            Store::Sqlite(_) => (1, 1),
+            Store::Postgres(postgres) => {
+                let cores = available_parallelism().map_or(1, usize::from);
+                let connections = Holder::Parts.share(postgres.numbers().most);
+                (connections.min(4 * cores), cores)
+            }
         }
     }
 

@@ -17,6 +17,7 @@ use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
 use crate::domain::password::account;
 use crate::domain::user::User;
+use crate::pause::BusyTime;
 use crate::store::{
     Sql, api_key, audit, auth_code, browser_session, email_change, identity, invitation,
     mail_count, member, one_time_link, passkey, password, product_import, session, share_link,
@@ -66,12 +67,16 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] for an unknown user; any store error; [`Error::Unavailable`] when the receiver is gone.
     pub async fn tell_of_user(&self, id: UserId, to: mpsc::Sender<String>) -> Result<(), Error> {
-        let mut all = Told::to(to, id.into(), self.part_turns.clone()).await?;
-        self.tell_of_account(id, &mut all).await?;
-        self.tell_of_sessions(id, &mut all).await?;
-        self.tell_of_work(id, &mut all).await?;
-        self.tell_of_events(id, &mut all).await?;
-        all.end().await
+        let busy = BusyTime::default();
+        let tell = async {
+            let mut all = Told::to(to, id.into(), self.part_turns.clone(), &busy).await?;
+            self.tell_of_account(id, &mut all).await?;
+            self.tell_of_sessions(id, &mut all).await?;
+            self.tell_of_work(id, &mut all).await?;
+            self.tell_of_events(id, &mut all).await?;
+            all.end().await
+        };
+        busy.measure(tell).await
     }
 
     /// Writes who the user is, how they sign in, and what is pending.

@@ -7,6 +7,7 @@ use crate::app::part_turns::{PartTurn, PartTurns};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::list::Part;
+use crate::pause::BusyTime;
 
 /// How many rows of each kind are exported: some megabytes of text.
 const MOST: usize = 10_000;
@@ -26,6 +27,8 @@ pub(super) struct Told {
     to: mpsc::Sender<String>,
     holder: Holder,
     turns: PartTurns,
+    /// How long all of this was busy.
+    busy: BusyTime,
     /// The turn to read and write a part; not held while a piece is being sent.
     turn: Option<PartTurn>,
     is_begun: bool,
@@ -34,15 +37,18 @@ pub(super) struct Told {
 }
 
 impl Told {
+    /// Begins an export, in work that `busy` measures.
     pub(super) async fn to(
         to: mpsc::Sender<String>,
         holder: Holder,
         turns: PartTurns,
+        busy: &BusyTime,
     ) -> Result<Told, Error> {
         let mut all = Told {
             to,
             holder,
             turns,
+            busy: busy.clone(),
             turn: None,
             is_begun: false,
             text: String::new(),
@@ -57,7 +63,7 @@ impl Told {
         if self.text.len() >= PIECE {
             self.hand_over().await?;
         }
-        self.turn = Some(self.turns.next(self.holder).await?);
+        self.turn = Some(self.turns.next(self.holder, &self.busy).await?);
         Ok(())
     }
 
@@ -189,8 +195,10 @@ mod tests {
     /// The pieces of an export of this many rows.
     async fn told(rows: usize, row: fn(&()) -> Value) -> Vec<String> {
         let (to, mut pieces) = mpsc::channel(1_000);
-        let turns = PartTurns::new(1);
-        let mut all = Told::to(to, Holder::Service, turns).await.unwrap();
+        let turns = PartTurns::new(1, 1);
+        let busy = BusyTime::default();
+        let all = Told::to(to, Holder::Service, turns, &busy).await;
+        let mut all = all.unwrap();
         let rows = vec![(); rows];
         all.rows("rows", "more", &rows, row).await.unwrap();
         all.end().await.unwrap();
