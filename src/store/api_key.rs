@@ -1,24 +1,22 @@
 //! API keys.
 //!
 //! A change made with a key checks that the key is valid, and the key cannot be revoked before the commit. In PostgreSQL
-//! both sides take an advisory lock: changes share it, a revocation takes it exclusively, and it is released with the
-//! transaction, after the commit is visible. A row lock would do the same, but each create would write to the row, and a key
-//! in constant use could never be revoked: new sharers of a row lock may overtake a waiting exclusive locker, and sharers of
-//! an advisory lock may not.
+//! both sides take an advisory lock (`fair.rs`): changes share it, and a revocation takes it alone. There is no row lock
+//! besides, to which each create would write.
 
 use std::cmp::Reverse;
 use std::net::IpAddr;
 
 use uuid::Uuid;
 
-use super::{Batch, Sql};
+use super::{Batch, Sql, fair};
 use crate::domain::api_key::{ApiKey, ListedApiKey, ShownApiKey};
 use crate::domain::id::{ApiKeyId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::sql::value::{Columns, columns};
-use crate::sql::{ScriptError, lock, sql, table, text, values};
+use crate::sql::{ScriptError, sql, table, text, values};
 
 table! {
     /// The rows of API keys.
@@ -171,14 +169,6 @@ pub fn find(digest: &Digest) -> impl Batch<Out = Option<ApiKey>> {
 
 /// The key with that id, which cannot be revoked before the end of the transaction.
 pub fn hold(team_id: TeamId, id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
-    let share = lock!(
-        one: ["SELECT pg_advisory_xact_lock_shared($1)"],
-        many(1): [
-            "SELECT pg_advisory_xact_lock_shared(number), number \
-             FROM (SELECT unnest($1::bigint[]) AS number ORDER BY 1) AS asked"
-        ],
-    )
-    .with(values![lock_of(id)]);
     // A separate statement: it has to see what was committed while this waited for the lock.
     let find = sql!(
         one: ["SELECT ", row::COLUMNS, " FROM api_key WHERE team_id = $1 AND id = $2"],
@@ -190,13 +180,12 @@ pub fn hold(team_id: TeamId, id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     )
     .with(values![team_id, id])
     .first(row::read);
-    (share, find).rule(|(_, key)| Ok(key))
+    (fair::share(fair::number(id.0)), find).rule(|(_, key)| Ok(key))
 }
 
 /// The key with that id, in any team. Waits until no transaction holds it, and lets none hold it before the end of this.
 pub fn lock(id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
-    let alone = lock!("SELECT pg_advisory_xact_lock($1)").with(values![lock_of(id)]);
-    (alone, find_id(id)).rule(|(_, key)| Ok(key))
+    (fair::alone(fair::number(id.0)), find_id(id)).rule(|(_, key)| Ok(key))
 }
 
 /// Marks a key as revoked. The key must be locked, so that no transaction holds it.
@@ -216,11 +205,6 @@ pub fn replace(old: &ApiKey) -> impl Batch {
         old.expires_at,
         old.revoked_at
     ])
-}
-
-/// The number of a key's lock: the random part of its id. Two keys that share a number would only wait for each other.
-fn lock_of(id: ApiKeyId) -> i64 {
-    id.0.as_u64_pair().1.cast_signed()
 }
 
 /// The keys of a team that are neither revoked nor expired at `expired_by`; with `created_by`, only that user's.

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::Batch;
+use super::{Batch, fair};
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::member::{ListedMember, Member, Role};
@@ -26,8 +26,9 @@ pub fn insert(member: &Member) -> impl Batch<Out = u64> {
 
 /// Gives a member another role.
 pub fn set_role(team_id: TeamId, user_id: UserId, role: Role) -> impl Batch {
-    sql!("UPDATE member SET role = $3 WHERE team_id = $1 AND user_id = $2")
-        .with(values![team_id, user_id, role])
+    let set = sql!("UPDATE member SET role = $3 WHERE team_id = $1 AND user_id = $2")
+        .with(values![team_id, user_id, role]);
+    (fair::alone(number(team_id, user_id)), set)
 }
 
 /// Whether the team has members other than this user.
@@ -88,7 +89,9 @@ pub fn insert_owner_of_all(user_id: UserId, now: Timestamp) -> impl Batch {
 
 /// Removes a user from a team. Returns how many were removed.
 pub fn delete(team_id: TeamId, user_id: UserId) -> impl Batch<Out = u64> {
-    sql!("DELETE FROM member WHERE team_id = $1 AND user_id = $2").with(values![team_id, user_id])
+    let delete = sql!("DELETE FROM member WHERE team_id = $1 AND user_id = $2")
+        .with(values![team_id, user_id]);
+    (fair::alone(number(team_id, user_id)), delete).rule(|(_, deleted)| Ok(deleted))
 }
 
 /// Removes all members of a team.
@@ -110,7 +113,7 @@ pub fn role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> 
 
 /// As [`role`]; the member is not removed before the end of the transaction.
 pub fn hold_role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> {
-    sql!(
+    let hold = sql!(
         one: ["SELECT role FROM member WHERE team_id = $1 AND user_id = $2 FOR SHARE"],
         many(2): [
             "SELECT role, of_team, asked_user FROM (SELECT * \
@@ -119,7 +122,13 @@ pub fn hold_role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Ro
         ],
     )
     .with(values![team_id, user_id])
-    .first(|row| Ok(row.take()?))
+    .first(|row| Ok(row.take()?));
+    (fair::share(number(team_id, user_id)), hold).rule(|(_, role)| Ok(role))
+}
+
+/// The number of the [fair lock](fair) of a member.
+fn number(team_id: TeamId, user_id: UserId) -> i64 {
+    fair::number(team_id.0) ^ fair::number(user_id.0).rotate_left(1)
 }
 
 /// A member as [`read_listed`] reads it.

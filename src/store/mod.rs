@@ -23,6 +23,7 @@ pub mod browser_session;
 pub mod copy;
 pub mod email_change;
 mod engine;
+mod fair;
 pub mod idempotency;
 pub mod identity;
 pub(crate) mod inspect;

@@ -5,14 +5,14 @@
 
 use uuid::Uuid;
 
-use super::{Batch, Sql, product};
+use super::{Batch, Sql, fair, product};
 use crate::domain::catalog::{Catalog, Mode};
 use crate::domain::id::{ProductImportId, TeamId, UserId};
 use crate::domain::product::Product;
 use crate::domain::product_import::{Asked, KEPT_FOR_TEAM, KeptImport};
 use crate::domain::time::Timestamp;
 use crate::sql::value::{Bind, Value};
-use crate::sql::{ScriptError, lock, sql, table, text, values};
+use crate::sql::{ScriptError, sql, table, text, values};
 
 table! {
     /// The rows of plans that are kept.
@@ -39,10 +39,8 @@ const OF_SKUS: &str = text!(
 /// Makes other callers wait until the end of the transaction, so that imports into one catalog run one after the other. Each
 /// locks many rows, and two at once could deadlock.
 pub fn hold(catalog: Catalog) -> impl Batch {
-    // The random part of the team's id. Catalogs that share a number only wait for each other.
-    let number = catalog.team_id.0.as_u64_pair().1.cast_signed();
-    let number = number.wrapping_add(i64::from(catalog.mode == Mode::Test));
-    lock!("SELECT pg_advisory_xact_lock($1)").with(values![number])
+    let number = fair::number(catalog.team_id.0);
+    fair::alone(number.wrapping_add(i64::from(catalog.mode == Mode::Test)))
 }
 
 /// The products that the rows of an import ask for: those with the ids, then the active ones with the skus, each always in

@@ -6,7 +6,7 @@
 
 use uuid::Uuid;
 
-use super::Batch;
+use super::{Batch, fair};
 use crate::domain::id::UserId;
 use crate::domain::list::Part;
 use crate::domain::time::Timestamp;
@@ -84,27 +84,30 @@ pub fn find_email(email: &str) -> impl Batch<Out = Option<User>> {
 
 /// Whether the user exists; if so, they are not removed before the end of the transaction.
 pub fn hold(id: UserId) -> impl Batch<Out = bool> {
-    sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR SHARE")
+    let hold = sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR SHARE")
         .with(values![id])
-        .exists()
+        .exists();
+    (fair::share(of_changes(id)), hold).rule(|(_, exists)| Ok(exists))
 }
 
 /// As [`hold`], for transactions that others wait for: it waits for no other change to the user, since it blocks only
 /// [removal](lock_to_remove).
 pub fn keep(id: UserId) -> impl Batch<Out = bool> {
-    sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR KEY SHARE")
+    let keep = sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR KEY SHARE")
         .with(values![id])
-        .exists()
+        .exists();
+    (fair::share(of_removal(id)), keep).rule(|(_, exists)| Ok(exists))
 }
 
 /// Whether a user is active, if they exist. They are neither removed, deactivated nor activated before the end of the
 /// transaction.
 pub fn hold_standing(id: UserId) -> impl Batch<Out = Option<bool>> {
-    sql!(
+    let hold = sql!(
         "SELECT deactivated_at IS NULL FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR SHARE"
     )
     .with(values![id])
-    .first(|row| Ok(row.take()?))
+    .first(|row| Ok(row.take()?));
+    (fair::share(of_changes(id)), hold).rule(|(_, is_active)| Ok(is_active))
 }
 
 /// Whether the user exists and is active now.
@@ -118,21 +121,34 @@ pub fn is_active(id: UserId) -> impl Batch<Out = bool> {
 /// the user. PostgreSQL only. Must precede the statement that looks at a session, which has to see what was committed while
 /// this waited.
 pub fn share(id: UserId) -> impl Batch {
-    lock!(
+    let share = lock!(
         one: ["SELECT 1 FROM \"user\" WHERE id = $1 FOR SHARE"],
         many(1): ["SELECT id FROM \"user\" WHERE id = ANY($1) ORDER BY id FOR SHARE"],
     )
-    .with(values![id])
+    .with(values![id]);
+    (fair::share(of_changes(id)), share)
 }
 
 /// Locks a user, so that nothing is added for them before the end of the transaction.
 pub fn lock(id: UserId) -> impl Batch {
-    lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR NO KEY UPDATE").with(values![id])
+    let lock = lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR NO KEY UPDATE").with(values![id]);
+    (fair::alone(of_changes(id)), lock)
 }
 
-/// As [`lock()`], and keeps others from [keeping](keep) the user.
+/// Once the user is [locked](lock()): keeps others from [keeping](keep) them, too.
 pub fn lock_to_remove(id: UserId) -> impl Batch {
-    lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR UPDATE").with(values![id])
+    let lock = lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR UPDATE").with(values![id]);
+    (fair::alone(of_removal(id)), lock)
+}
+
+/// The number of the [fair lock](fair) that each change to the user takes alone.
+fn of_changes(id: UserId) -> i64 {
+    fair::number(id.0)
+}
+
+/// The number of the [fair lock](fair) that only a removal takes alone.
+fn of_removal(id: UserId) -> i64 {
+    fair::number(id.0).wrapping_add(1)
 }
 
 /// Marks a user as removed, and forgets email and name. Returns how many were. Waits for scripts that hold the user.
@@ -201,9 +217,10 @@ pub fn set_swept(id: UserId) -> impl Batch {
 /// The generation of a browser session that the user starts now. No other generation starts before the end of the
 /// transaction.
 pub fn hold_browser_generation(id: UserId) -> impl Batch<Out = Option<i64>> {
-    sql!("SELECT browser_generation FROM \"user\" WHERE id = $1 FOR SHARE")
+    let hold = sql!("SELECT browser_generation FROM \"user\" WHERE id = $1 FOR SHARE")
         .with(values![id])
-        .first(|row| Ok(row.take()?))
+        .first(|row| Ok(row.take()?));
+    (fair::share(of_changes(id)), hold).rule(|(_, generation)| Ok(generation))
 }
 
 /// Gives a user another email.
