@@ -228,7 +228,7 @@ pub(super) async fn end_app_sessions(
 ) -> Result<bool, ScriptError> {
     let ended = sql.run(session::end_some_of_user(user_id, now, STEP));
     let ended = ended.await?;
-    if ended == u64::from(STEP) {
+    if ended >= u64::from(STEP) {
         sql.run(user::begin_session_generation(user_id)).await?;
     }
     Ok(ended > 0)

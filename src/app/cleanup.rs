@@ -86,26 +86,36 @@ impl App {
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
         let records = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, STEP).await;
-        while self.deleted(self.take_step(records).await?) == STEP {}
-        self.sweep_ended_sessions().await?;
         let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
-        while self.deleted(self.take_step(sessions).await?) == STEP {}
         let of_people = async move |sql: Sql<'_>| delete_expired_of_people(sql, now).await;
-        while self.deleted(self.take_step(of_people).await?) == STEP {}
         let expired = now.before(KEPT_FOR);
         let imports = async move |sql: Sql<'_>| {
             let deleted = sql.run(product_import::delete_expired(expired, IMPORTS));
             Ok(deleted.await? as u32) // at most `IMPORTS`
         };
-        while self.deleted(self.take_step(imports).await?) == IMPORTS {}
-        self.go_on_deleting_oauth_clients().await?;
-        self.empty_all().await
+        // A failure does not stop the others: one caller may be the cause.
+        let deleted = self.delete_all(STEP, records).await;
+        let deleted = deleted.and(self.sweep_ended_sessions().await);
+        let deleted = deleted.and(self.delete_all(STEP, sessions).await);
+        let deleted = deleted.and(self.delete_all(STEP, of_people).await);
+        let deleted = deleted.and(self.delete_all(IMPORTS, imports).await);
+        let deleted = deleted.and(self.go_on_deleting_oauth_clients().await);
+        deleted.and(self.empty_all().await)
     }
 
-    /// Counts rows that were deleted.
-    fn deleted(&self, rows: u32) -> u32 {
-        self.counts.expired_rows.add(rows.into());
-        rows
+    /// Takes steps until one deletes fewer rows than it may.
+    async fn delete_all(
+        &self,
+        most: u32,
+        step: impl AsyncFn(Sql<'_>) -> Result<u32, ScriptError> + Copy + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        loop {
+            let deleted = self.take_step(step).await?;
+            self.counts.expired_rows.add(deleted.into());
+            if deleted < most {
+                return Ok(());
+            }
+        }
     }
 
     /// Runs a task now, then every `period`. After a long run it waits, instead of catching up.

@@ -63,10 +63,12 @@ impl App {
         let (first, last) = (self.now().before(LEFT_ALONE), self.now().after(LEFT_ALONE));
         let deleted =
             async move |sql: Sql<'_>| sql.run(oauth_client::list_deleted(first, last)).await;
+        // A failure does not stop the others.
+        let mut ended = Ok(());
         for id in self.store.read(Holder::Service, deleted).await? {
-            self.delete_what_is_left(&id).await?;
+            ended = ended.and(self.delete_what_is_left(&id).await);
         }
-        Ok(())
+        ended
     }
 
     async fn delete_what_is_left(&self, id: &ClientId) -> Result<(), Error> {

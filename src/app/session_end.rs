@@ -93,23 +93,30 @@ impl App {
     pub(super) async fn sweep_ended_sessions(&self) -> Result<(), Error> {
         let now = self.now();
         let find = async move |sql: Sql<'_>| sql.run(user::list_to_sweep(AT_ONCE)).await;
+        // A failure does not stop the others.
+        let mut swept = Ok(());
         for id in self.store.read(Holder::Service, find).await? {
-            let step = async move |sql: Sql<'_>| {
-                sql.run(user::lock(id)).await?;
-                let mut budget = Budget::of(STEP);
-                budget
-                    .spend(sql, |rows| session::mark_ended(id, now, rows))
-                    .await?;
-                budget
-                    .spend(sql, |rows| browser_session::delete_ended(id, rows))
-                    .await?;
-                if budget.left() > 0 {
-                    sql.run(user::set_swept(id)).await?;
-                }
-                Ok(budget.left())
-            };
-            while self.take_step(step).await? == 0 {}
+            swept = swept.and(self.sweep_ended_sessions_of(id, now).await);
         }
+        swept
+    }
+
+    async fn sweep_ended_sessions_of(&self, id: UserId, now: Timestamp) -> Result<(), Error> {
+        let step = async move |sql: Sql<'_>| {
+            sql.run(user::lock(id)).await?;
+            let mut budget = Budget::of(STEP);
+            budget
+                .spend(sql, |rows| session::mark_ended(id, now, rows))
+                .await?;
+            budget
+                .spend(sql, |rows| browser_session::delete_ended(id, rows))
+                .await?;
+            if budget.left() > 0 {
+                sql.run(user::set_swept(id)).await?;
+            }
+            Ok(budget.left())
+        };
+        while self.take_step(step).await? == 0 {}
         Ok(())
     }
 

@@ -58,6 +58,7 @@ mod postgres {
     mod distribution;
     mod fair;
     mod fair_lines;
+    mod fair_rows;
     mod groups;
     mod groups_undone;
     mod leaving;
