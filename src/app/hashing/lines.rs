@@ -22,7 +22,7 @@ const LINE: usize = 32;
 
 /// How many may wait behind the first over all queues, and how many strangers may be the first of theirs. Each waiting
 /// caller occupies one of the requests in progress, of which token requests need some, too.
-const LINES: usize = 256;
+const LINES: usize = 192;
 
 /// How many recently hashed passwords of a holder are counted at most.
 const COUNTED: u32 = 60;
