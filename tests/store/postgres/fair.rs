@@ -133,6 +133,11 @@ async fn a_team_that_waits_for_one_row_leaves_others_their_connections() {
     for update in join_all(updates).await {
         done_or_refused(update.unwrap());
     }
+    // What comes after that is done.
+    let again = trial
+        .app
+        .update_product(&trial.team, trial.product, Default::default(), None);
+    again.await.unwrap();
 }
 
 /// Each of them is a different user, and all wait for the same row.
@@ -173,6 +178,10 @@ async fn owners_who_wait_for_their_team_leave_others_their_connections() {
     for change in join_all(changes).await {
         done_or_refused(change.unwrap());
     }
+    let invited = trial
+        .app
+        .invite(&Actor::Operator, team, "guest@example.com", Role::Viewer);
+    invited.await.unwrap();
 }
 
 /// A caller who knows the id of another team's key waits for nothing of that team, and takes none of its
@@ -237,6 +246,11 @@ async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wai
     for change in join_all(changes).await {
         done_or_refused(change.unwrap());
     }
+    trial
+        .app
+        .change_name(person(&ada), "Augusta")
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
