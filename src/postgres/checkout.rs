@@ -81,9 +81,9 @@ impl Checkout {
             .expect("a checkout has a connection")
     }
 
-    /// Whether the connection is to be replaced if it takes no changes.
+    /// Whether the connection, which takes no changes, is to be replaced.
     pub(super) fn replaces_read_only(&self) -> bool {
-        self.connector.replaces_read_only()
+        self.connector.replaces_read_only(&self.pool)
     }
 
     /// Whether statements are prepared.

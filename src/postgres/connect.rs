@@ -7,8 +7,9 @@
 //!
 //! A server that takes no writes is a standby, which may lag behind, or a primary whose operator has set
 //! `default_transaction_read_only`. The latter can still be read (docs/decisions.md, X88), if there is no other server that may
-//! have taken its place. A session may stay read-only for as long as it lasts, so it is replaced when it refuses a change: at
-//! once if the last connection took changes, and otherwise one a second, to find out whether changes are taken again.
+//! have taken its place. A session may stay read-only for as long as it lasts. So when one has refused a change, it is
+//! replaced, with all idle ones, if the last new connection took changes. If that took none either, a new one is made outside
+//! of the pool, once a second, to find out whether changes are taken again.
 
 use std::error::Error as _;
 use std::io;
@@ -16,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use deadpool_postgres::Connect;
+use deadpool_postgres::{Connect, Pool};
 use futures::future::BoxFuture;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -48,12 +49,12 @@ struct Servers {
 struct ReadOnly {
     /// Whether the last connection was one.
     was_last: bool,
-    /// When one was last replaced.
-    replaced: Option<Instant>,
+    /// When a new connection was last made to find out whether it takes changes.
+    tried: Option<Instant>,
 }
 
-/// How often a connection that takes no changes is replaced, to find out whether another would.
-const REPLACED_EVERY: Duration = Duration::from_secs(1);
+/// How often it is found out whether a new connection takes changes.
+const TRIED_EVERY: Duration = Duration::from_secs(1);
 
 impl Connector {
     pub(super) fn new(address: &Address, tls: MakeRustlsConnect) -> Connector {
@@ -66,18 +67,27 @@ impl Connector {
         }))
     }
 
-    /// Whether a connection that takes no changes is to be replaced.
-    pub(super) fn replaces_read_only(&self) -> bool {
-        let mut read_only = self.0.read_only();
-        let now = Instant::now();
-        let is_due = read_only
-            .replaced
-            .is_none_or(|at| now - at >= REPLACED_EVERY);
-        let replaces = !read_only.was_last || is_due;
+    /// Whether a connection of `pool` that takes no changes is to be replaced. If so, the idle ones have been closed.
+    pub(super) fn replaces_read_only(&self, pool: &Pool) -> bool {
+        let replaces = !self.0.read_only().was_last;
         if replaces {
-            read_only.replaced = Some(now);
+            pool.retain(|_, _| false);
+        } else {
+            self.try_again();
         }
         replaces
+    }
+
+    /// Finds out whether a new connection takes changes, unless that was tried within the last second.
+    fn try_again(&self) {
+        let now = Instant::now();
+        let mut read_only = self.0.read_only();
+        if read_only.tried.is_none_or(|at| now - at >= TRIED_EVERY) {
+            read_only.tried = Some(now);
+            let connector = self.clone();
+            // The connection notes it; an error shows in the requests that follow.
+            tokio::spawn(async move { timeout(CONNECT_TIMEOUT, connector.another()).await });
+        }
     }
 
     /// Whether statements are prepared on these connections.

@@ -240,6 +240,9 @@ impl Postgres {
     /// # Errors
     /// [`Error::Unavailable`] when it does not answer in time.
     pub(crate) async fn state(&self) -> Result<(bool, bool), Error> {
+        let Connections {
+            pool, connector, ..
+        } = &*self.connections;
         let mut attempts = self.attempts();
         loop {
             let attempt = async {
@@ -253,7 +256,7 @@ impl Postgres {
                 let state = answers.and_then(|answers| state(answers.into_iter().next()));
                 // Another connection may have started since changes were switched on again.
                 let state = match state {
-                    Ok((_, false)) if self.connections.connector.replaces_read_only() => {
+                    Ok((_, false)) if connector.replaces_read_only(pool) => {
                         Err(ScriptError::Retry("it is read only".into()))
                     }
                     state => state,

@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use test_support::mail::{Mail, MailServer, Manner};
-use test_support::postgres::{Locked, ask};
+use test_support::postgres::{Locked, ask, until_lock_waits};
 use test_support::service::Service;
 
 use crate::browser::{Browser, ORIGIN, server, server_with};
@@ -216,10 +216,7 @@ async fn a_reset_never_goes_to_an_email_that_was_left_meanwhile() {
     }
     let moving = Locked::by(database, &change);
     browser.submit("/reset", &[("email", old)]).await;
-    let waits = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-    while ask(database, waits) != "t" {
-        tokio::task::yield_now().await;
-    }
+    until_lock_waits(database, 1).await;
     moving.commit();
     // Anything sent before would arrive before.
     while ask(

@@ -15,7 +15,7 @@ use invoicing::domain::member::Role;
 use invoicing::domain::secret::{Secret, base62};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
-use test_support::postgres::{Locked, ask};
+use test_support::postgres::{Locked, ask, lock_waits, until_lock_waits};
 use tokio::task::JoinHandle;
 
 use super::people::support::{EMAIL, browser, by_ada, person};
@@ -25,10 +25,6 @@ use super::support::{live_key, plain};
 
 /// Longer than any call of another team takes, and shorter than what would hold it up.
 const IN_TIME: Duration = Duration::from_secs(2);
-
-/// How many connections wait for a lock.
-const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
-     WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
 /// A service with this many connections, two teams, and a locked product of the first.
 struct Trial {
@@ -77,11 +73,7 @@ impl Trial {
 
     /// Waits until this many connections wait for a lock.
     async fn waiting(&self, count: usize) {
-        let begun = Instant::now();
-        while ask(&self.url, WAITING) != count.to_string() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            assert!(begun.elapsed() < Duration::from_secs(60), "never {count}");
-        }
+        until_lock_waits(&self.url, count).await;
     }
 
     /// Starts looking up a credential.
@@ -304,7 +296,7 @@ async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connect
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
     // Once what was read of it a moment ago is too old.
     let mut looked_up = Vec::new();
-    while ask(&trial.url, WAITING).parse::<usize>().unwrap() < 3 {
+    while lock_waits(&trial.url) < 3 {
         looked_up.push(trial.look_up(known.clone()));
         tokio::time::sleep(Duration::from_millis(20)).await;
         assert!(begun.elapsed() < Duration::from_secs(4), "it waits in line");

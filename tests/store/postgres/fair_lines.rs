@@ -12,7 +12,7 @@ use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::oauth_client::ClientId;
 use invoicing::domain::session::Device;
-use test_support::postgres::{Locked, ask};
+use test_support::postgres::{Locked, ask, until_lock_waits};
 use tokio::task::JoinHandle;
 
 use super::mail::secret;
@@ -34,17 +34,6 @@ const CONNECTIONS: usize = 40;
 /// How many exchanges of a user may wait.
 const OF_A_USER: usize = 64;
 
-/// Waits until a connection waits for a lock.
-async fn somebody_waits(service: &Service) {
-    let waiting = "SELECT count(*) > 0 FROM pg_stat_activity \
-         WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    let begun = Instant::now();
-    while ask(service.database().url(), waiting) != "t" {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        assert!(begun.elapsed() < Duration::from_secs(60), "nobody does");
-    }
-}
-
 fn locked(service: &Service, table: &str, id: impl std::fmt::Display) -> Locked {
     let update = format!("UPDATE \"{table}\" SET id = id WHERE id = '{id}'");
     Locked::by(service.database().url(), &update)
@@ -65,7 +54,7 @@ async fn those_who_present_tokens_of_one_session_have_no_other_wait() {
             tokio::spawn(async move { mobile.refresh(&token).await })
         })
         .collect();
-    somebody_waits(&mobile.service).await;
+    until_lock_waits(mobile.service.database().url(), 1).await;
     let begun = Instant::now();
     mobile.refresh(&other.refresh_token).await.unwrap();
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
@@ -121,7 +110,7 @@ async fn whoever_exchanges_codes_while_they_are_removed_has_no_other_wait() {
             tokio::spawn(async move { mobile.exchange(&code).await.map(drop) })
         })
         .collect();
-    somebody_waits(&mobile.service).await;
+    until_lock_waits(mobile.service.database().url(), 1).await;
     let begun = Instant::now();
     let next = mobile.refresh(&other.refresh_token).await.unwrap();
     mobile
@@ -258,7 +247,7 @@ async fn whoever_has_clones_told_has_nobody_else_wait_to_sign_in() {
             tokio::spawn(async move { app.sign_in_by_passkey(&copied, &secret, by).await })
         })
         .collect();
-    somebody_waits(&service).await;
+    until_lock_waits(service.database().url(), 1).await;
     let begun = Instant::now();
     let wrong = sign_in(&service, "bo@example.com", "wrong", browser("192.0.2.9")).await;
     assert!(matches!(wrong, Err(Error::WrongPassword)), "{wrong:?}");
@@ -281,7 +270,7 @@ async fn a_reset_of_somebody_whose_row_is_locked_has_no_other_wait() {
     for _ in 0..20 {
         service.app.ask_for_reset("ada@example.com").unwrap();
     }
-    somebody_waits(&service).await;
+    until_lock_waits(service.database().url(), 1).await;
     let begun = Instant::now();
     service.app.ask_for_reset("bo@example.com").unwrap();
     assert_eq!(mail.next().await.to, ["bo@example.com"]);

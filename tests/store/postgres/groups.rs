@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::future::join_all;
 use invoicing::app::App;
@@ -15,7 +15,7 @@ use invoicing::domain::product::{Product, ProductChanges};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use openapi_dropshot_runtime::{Field, json};
-use test_support::postgres::{Locked, ask};
+use test_support::postgres::{Locked, ask, until_lock_waits};
 
 use super::relay::{Relay, migrated};
 use super::support::{Service, live_key, plain, with_sku};
@@ -243,15 +243,7 @@ async fn a_request_that_another_replica_is_at_is_replayed_and_not_refused_for_wh
                 .await
         })
     };
-    let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    let begun = Instant::now();
-    while ask(url, waits) != "1" {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "it does not wait"
-        );
-    }
+    until_lock_waits(url, 1).await;
     another.commit();
     let again = again.await.unwrap().unwrap();
     assert_eq!((again.value, again.replayed), (first, true));

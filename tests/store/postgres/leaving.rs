@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use invoicing::domain::holder::Holder;
 use invoicing::domain::member::Role;
 use invoicing::store::{Sql, member, team};
-use test_support::postgres::ask;
+use test_support::postgres::lock_waits;
 use tokio::sync::Notify;
 
 use super::signed_in::join;
@@ -42,10 +42,8 @@ async fn the_operator_learns_that_the_other_owner_was_about_to_leave() {
 
     let app = Arc::clone(&service.app);
     let deactivated = tokio::spawn(async move { app.deactivate_user(ada).await });
-    let waits = "SELECT count(*) FROM pg_stat_activity \
-         WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let begun = Instant::now();
-    while !deactivated.is_finished() && ask(service.database().url(), waits) == "0" {
+    while !deactivated.is_finished() && lock_waits(service.database().url()) == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
         assert!(begun.elapsed() < Duration::from_secs(60), "it never waits");
     }

@@ -8,7 +8,8 @@ use invoicing::domain::Error;
 use invoicing::domain::holder::Holder;
 use invoicing::domain::time::SystemClock;
 use invoicing::store::{Sql, open, team};
-use test_support::postgres::{Locked, ask};
+use test_support::postgres::{Locked, ask, until_lock_waits};
+use tokio::time::sleep;
 
 use super::engine::Database;
 use super::relay::{Relay, migrated};
@@ -44,7 +45,7 @@ pub async fn nothing_runs(url: &str) {
          WHERE datname = current_database() AND application_name = 'invoicing' AND state <> 'idle'";
     let begun = Instant::now();
     while ask(url, running) != "0" {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        sleep(Duration::from_millis(20)).await;
         assert!(begun.elapsed() < Duration::from_secs(60), "it still runs");
     }
 }
@@ -60,6 +61,16 @@ fn connections(url: &str) -> u64 {
     ask(url, sessions).parse().unwrap()
 }
 
+/// Gives connections that are made from now on this setting.
+fn new_connections(url: &str, setting: &str) {
+    let alter = format!("EXECUTE format('ALTER DATABASE %I {setting}', current_database())");
+    let writing = "BEGIN READ WRITE";
+    ask(
+        url,
+        &format!("{writing}; DO $$ BEGIN {alter}; END $$; COMMIT"),
+    );
+}
+
 /// To replace each one that refused a change cost those who read a hundred milliseconds.
 #[tokio::test]
 async fn refused_changes_of_a_read_only_database_replace_one_connection_a_second() {
@@ -67,9 +78,7 @@ async fn refused_changes_of_a_read_only_database_replace_one_connection_a_second
     let service = Service::new().await;
     let key = service.writer().await;
     let url = service.database().url();
-    let read_only = "DO $$ BEGIN EXECUTE format(\
-         'ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$";
-    ask(url, read_only);
+    new_connections(url, "SET default_transaction_read_only = on");
     cut(url);
     let (before, begun) = (connections(url), Instant::now());
     for _ in 0..CHANGES {
@@ -84,6 +93,37 @@ async fn refused_changes_of_a_read_only_database_replace_one_connection_a_second
         "{made} in {:?}",
         begun.elapsed()
     );
+}
+
+/// They are read-only for as long as they last, and one a second was replaced.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn read_only_connections_are_replaced_together_once_changes_are_taken_again() {
+    const CONNECTIONS: usize = 8;
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let url = service.database().url();
+    new_connections(url, "SET default_transaction_read_only = on");
+    cut(url);
+    let locked = Locked::all(url);
+    let reads: Vec<_> = (0..CONNECTIONS)
+        .map(|_| {
+            let app = service.app.clone();
+            tokio::spawn(async move { app.list_teams(Default::default()).await })
+        })
+        .collect();
+    until_lock_waits(url, CONNECTIONS).await;
+    drop(locked);
+    for read in reads {
+        read.await.unwrap().unwrap();
+    }
+    new_connections(url, "RESET default_transaction_read_only");
+    let begun = Instant::now();
+    while service.app.check_health().await.is_err() {
+        sleep(Duration::from_millis(50)).await;
+        assert!(begun.elapsed() < Duration::from_secs(4), "it stays unready");
+    }
+    let made = service.app.create_product(&key, plain("A"), None).await;
+    made.unwrap();
 }
 
 #[tokio::test]
@@ -107,11 +147,7 @@ async fn a_change_whose_connection_is_cut_in_the_middle_happens_once() {
     let locked = Locked::all(service.database().url());
     let app = service.app.clone();
     let change = tokio::spawn(async move { app.create_product(&key, plain("A"), None).await });
-    let waiting = "SELECT count(*) FROM pg_stat_activity \
-         WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    while ask(service.database().url(), waiting) == "0" {
-        tokio::task::yield_now().await;
-    }
+    until_lock_waits(service.database().url(), 1).await;
     cut(service.database().url());
     drop(locked);
     change.await.unwrap().unwrap();

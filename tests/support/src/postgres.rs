@@ -21,6 +21,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -213,6 +214,34 @@ pub fn ask(url: &str, query: &str) -> String {
     String::from_utf8_lossy(&output.stdout)
         .trim_end()
         .to_owned()
+}
+
+/// How many connections to the database at `url` wait for a lock.
+///
+/// # Panics
+///
+/// As [`ask`].
+pub fn lock_waits(url: &str) -> usize {
+    let waits = "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    ask(url, waits).parse().expect("a count")
+}
+
+/// Waits until at least so many connections to the database at `url` wait for a lock.
+///
+/// # Panics
+///
+/// After a minute, and as [`ask`].
+pub async fn until_lock_waits(url: &str, count: usize) {
+    let begun = Instant::now();
+    while lock_waits(url) < count {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let waited = begun.elapsed();
+        assert!(
+            waited < Duration::from_secs(60),
+            "never {count} wait for a lock"
+        );
+    }
 }
 
 /// The locks of a transaction: others that need them wait until this is dropped.
