@@ -24,6 +24,16 @@ pub const LONGEST: usize = 200;
 /// How much of a password zxcvbn looks at: its time grows with the square of that.
 const JUDGED: usize = 72;
 
+/// The letters that other characters stand for in passwords, in more than one way: zxcvbn looks up a password once for each
+/// combination of them.
+const WRITTEN_AS: [&str; 7] = ["4@", "([{<", "69", "1!|", "1|7", "$5", "+7"];
+
+/// Characters that zxcvbn takes for the same letter, or for several that it takes for the same.
+const LOOK_ALIKES: [&str; 5] = ["4@", "([{<", "69", "1!|7+", "$5"];
+
+/// In how many combinations zxcvbn may look up a password: that takes 20 ms, and all that are possible take almost a second.
+const COMBINATIONS: usize = 16;
+
 /// Normalizes a password for comparison: step 1. One that is too long to be valid is cut just beyond the limit.
 pub(crate) fn normalized(text: &str) -> Secret {
     // A code point in this form comes from at most four; it would be a waste to normalize more.
@@ -31,7 +41,7 @@ pub(crate) fn normalized(text: &str) -> Secret {
     Secret::from_text(typed.nfc().take(LONGEST + 1).collect::<String>())
 }
 
-/// Returns a new password as it is compared, if it is good enough: step 2. That takes milliseconds.
+/// Returns a new password as it is compared, if it is good enough: step 2. That takes up to 20 ms.
 ///
 /// # Errors
 /// [`Error::Invalid`], which says what to do.
@@ -47,8 +57,7 @@ pub(crate) fn new_password(text: &str, about_user: &[&str]) -> Result<Secret, Er
     if count > LONGEST {
         return refused(format!("is longer than {LONGEST} characters; shorten it"));
     }
-    let judged: String = password.reveal().chars().take(JUDGED).collect();
-    let entropy = zxcvbn(&judged, about_user);
+    let entropy = zxcvbn(&judged(password.reveal()), about_user);
     if entropy.score() < Score::Three {
         let why = entropy.feedback().and_then(|it| it.warning());
         let why = why.map_or_else(String::new, |why| {
@@ -59,6 +68,29 @@ pub(crate) fn new_password(text: &str, about_user: &[&str]) -> Result<Secret, Er
         ));
     }
     Ok(password)
+}
+
+/// The part of a password that zxcvbn looks at. If that would take too long, one of the characters that look alike stands
+/// for the others: it is easier to guess then, but hardly so.
+fn judged(password: &str) -> String {
+    let judged: String = password.chars().take(JUDGED).collect();
+    if combinations(&judged) <= COMBINATIONS {
+        return judged;
+    }
+    let plain = |char| {
+        let alike = LOOK_ALIKES.iter().find(|it| it.contains(char));
+        alike.and_then(|it| it.chars().next()).unwrap_or(char)
+    };
+    judged.chars().map(plain).collect()
+}
+
+/// In how many combinations zxcvbn looks up a password, at most.
+fn combinations(password: &str) -> usize {
+    let used = |char: &char| password.contains(*char);
+    let ways = WRITTEN_AS.map(|it| it.chars().filter(used).count().max(1));
+    // These may be two letters: it tries both.
+    let of_two = ['1', '|', '7'].iter().filter(|it| used(it)).count();
+    ways.iter().product::<usize>() << of_two
 }
 
 /// How many wrong passwords are allowed, and how long they count.
@@ -170,6 +202,21 @@ mod tests {
         }
         // Just good enough.
         new_password("mountain summer", &[]).unwrap();
+    }
+
+    /// It took almost a second, during which nobody else's password was hashed.
+    #[test]
+    fn a_password_of_characters_that_look_alike_is_judged_in_a_few_combinations() {
+        let all = "4@8({[<3691!|70$5+%2".repeat(4);
+        assert_eq!(combinations(&all), 4_608);
+        let plain = "448((((36611110$$1%2".repeat(4);
+        assert_eq!(judged(&all), plain[..JUDGED]);
+        assert_eq!(combinations(&plain), 2);
+        new_password("p1ear-9tul6ip-4@-$5-nine-har7bour", &[]).unwrap();
+        // An ordinary one is judged as it is.
+        for usual in ["p@ssw0rd 1679", "!@#$%^&*()_+!@#$", "pear-tulip-9kx7"] {
+            assert_eq!(judged(usual), usual);
+        }
     }
 
     #[test]
