@@ -1,5 +1,6 @@
 //! The passkeys of a user: how many, until when, and which of them stays.
 
+use std::time::Instant;
 
 use invoicing::domain::Error;
 use invoicing::domain::identity::Claims;
@@ -7,7 +8,7 @@ use invoicing::domain::passkey::ceremony::Asked;
 use invoicing::domain::passkey::{PASSKEYS, RelyingParty};
 use invoicing::domain::secret::Secret;
 use invoicing::domain::ways_to_sign_in::{SwitchedOn, WaysToSignIn};
-use test_support::passkey::Passkey;
+use test_support::passkey::{Passkey, p384_key, rsa_key};
 
 use super::support::{EMAIL, PASSWORD, browser, look_up, person, sign_in};
 use super::passkey::{actions, ORIGIN, add, another_at, answer, ask_to_add, enter, forget_password, refused, with_ada, with_passkey};
@@ -218,7 +219,7 @@ async fn what_a_browser_or_a_device_adds_to_its_answer_harms_nobody() {
 }
 
 #[tokio::test]
-async fn no_longer_answer_or_key_is_read_than_browsers_have() {
+async fn no_other_answer_or_key_is_read_than_browsers_have() {
     let (service, ada) = with_ada().await;
     let app = &service.app;
     let asked = ask_to_add(app, &ada).await;
@@ -227,10 +228,30 @@ async fn no_longer_answer_or_key_is_read_than_browsers_have() {
         app.add_passkey(person(&ada), "Phone", &answer(asked, credential)).await
     };
     // A modulus of 4096 bits has 512 bytes.
-    for modulus in [1024, 592] {
-        refused(add(&asked, passkey.register_rsa(&asked.options, modulus)).await);
+    for key in [rsa_key(1024, 65_537), rsa_key(513, 65_537), rsa_key(256, u32::MAX), p384_key()] {
+        refused(add(&asked, passkey.register_key(&asked.options, &key)).await);
     }
-    let padded = |length: usize| format!("{:length$}", passkey.register_rsa(&asked.options, 591));
+    let longest = passkey.register_key(&asked.options, &rsa_key(512, 65_537));
+    let padded = |length: usize| format!("{longest:length$}");
     refused(add(&asked, padded(32 * 1024 + 1)).await);
     add(&asked, padded(32 * 1024)).await.unwrap();
+}
+
+/// With the longest key that the library reads, a signature takes twenty times as long as with the longest that is accepted.
+#[tokio::test]
+async fn a_key_that_is_too_long_is_refused_before_its_signature_is_checked() {
+    let (service, ada) = with_ada().await;
+    let asked = ask_to_add(&service.app, &ada).await;
+    let (passkey, _) = Passkey::make(&asked.options, ORIGIN);
+    let time = async |modulus| {
+        let credential = passkey.register_attested_rsa(&asked.options, modulus);
+        let begun = Instant::now();
+        for _ in 0..20 {
+            let answer = answer(&asked, credential.clone());
+            refused(service.app.add_passkey(person(&ada), "Phone", &answer).await);
+        }
+        begun.elapsed()
+    };
+    let (longest, too_long) = (time(512).await, time(2048).await);
+    assert!(too_long < longest, "{too_long:?}, {longest:?}");
 }

@@ -3,7 +3,9 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _,
+};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
@@ -32,6 +34,9 @@ pub struct Passkey {
     pub tells_secret: bool,
 }
 
+/// In the map of an attestation object: none.
+const UNATTESTED: &[u8] = b"\x63fmt\x64none\x67attStmt\xa0";
+
 impl Passkey {
     /// Makes a passkey as the options of a page ask, and the browser's answer.
     pub fn make(options: &str, origin: &str) -> (Passkey, String) {
@@ -47,34 +52,41 @@ impl Passkey {
             is_verified: true,
             tells_secret: false,
         };
-        let answer = passkey.registered(&options, &passkey.cose_key());
+        let answer = passkey.registered(&options, &passkey.cose_key(), UNATTESTED);
         (passkey, answer)
     }
 
     /// The browser's answer for the same passkey to options that ask for a new one.
     pub fn register(&self, options: &str) -> String {
-        self.registered(&parse(options), &self.cose_key())
+        self.registered(&parse(options), &self.cose_key(), UNATTESTED)
     }
 
-    /// The same for an RSA key with a modulus of this many bytes, which never signs anything.
-    pub fn register_rsa(&self, options: &str, modulus: u16) -> String {
-        // RFC 8230, 4: RS256, n and e.
-        let key = [
-            &b"\xa4\x01\x03\x03\x39\x01\x00\x20\x59"[..],
+    /// The same for an [`rsa_key`], which never signs anything.
+    pub fn register_key(&self, options: &str, key: &[u8]) -> String {
+        self.registered(&parse(options), key, UNATTESTED)
+    }
+
+    /// The same for an RSA key with a modulus of this many bytes, said to be attested by the key itself.
+    pub fn register_attested_rsa(&self, options: &str, modulus: u16) -> String {
+        let statement = [
+            &b"\x63fmt\x66packed\x67attStmt\xa2\x63alg\x39\x01\x00\x63sig\x59"[..],
             &modulus.to_be_bytes(),
-            &vec![0xff; usize::from(modulus)],
-            b"\x21\x43\x01\x00\x01",
+            &vec![0x7f; usize::from(modulus)],
         ];
-        self.registered(&parse(options), &key.concat())
+        self.registered(
+            &parse(options),
+            &rsa_key(modulus, 65_537),
+            &statement.concat(),
+        )
     }
 
-    fn registered(&self, options: &Value, key: &[u8]) -> String {
+    fn registered(&self, options: &Value, key: &[u8], attestation: &[u8]) -> String {
         let length = u16::try_from(self.id.len()).expect("it is short");
         let attested = [&[0; 16][..], &length.to_be_bytes(), &self.id, key].concat();
         let data = self.authenticator_data(ATTESTED, &attested, b"\xf5");
         let length = u16::try_from(data.len()).expect("it is short");
-        // A map of three: no attestation. A length that takes one byte is written in one.
-        let mut object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData".to_vec();
+        // A map of three. A length that takes one byte is written in one.
+        let mut object = [b"\xa3", attestation, b"\x68authData"].concat();
         match u8::try_from(length) {
             Ok(length) => object.extend([0x58, length]),
             Err(_) => {
@@ -157,4 +169,32 @@ fn text(value: &Value) -> String {
 
 fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// RFC 8230, 4: RS256, n of this many bytes, and e of three or four.
+pub fn rsa_key(modulus: u16, exponent: u32) -> Vec<u8> {
+    let exponent = match exponent.to_be_bytes() {
+        [0, short @ ..] => [&b"\x21\x43"[..], &short].concat(),
+        long => [&b"\x21\x44"[..], &long].concat(),
+    };
+    [
+        &b"\xa4\x01\x03\x03\x39\x01\x00\x20\x59"[..],
+        &modulus.to_be_bytes(),
+        &vec![0xff; usize::from(modulus)],
+        &exponent,
+    ]
+    .concat()
+}
+
+/// RFC 9053, 7.1.1: ES384 on P-384, x and y.
+pub fn p384_key() -> Vec<u8> {
+    let key = EcdsaKeyPair::generate(&ECDSA_P384_SHA384_ASN1_SIGNING).expect("a key");
+    let (x, y) = key.public_key().as_ref()[1..].split_at(48);
+    [
+        &b"\xa5\x01\x02\x03\x38\x22\x20\x02\x21\x58\x30"[..],
+        x,
+        b"\x22\x58\x30",
+        y,
+    ]
+    .concat()
 }
