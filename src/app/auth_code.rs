@@ -54,15 +54,13 @@ impl App {
             Ok(id) => id,
             Err(why) => return Ok(Ruling::Stop(why)),
         };
-        let find = async move |sql: Sql<'_>| {
-            let both = (
-                oauth_client::find(&id),
-                oauth_client::list_redirect_uris(&id),
-            );
-            sql.run(both).await
-        };
+        let find = (
+            oauth_client::find(&id),
+            oauth_client::list_redirect_uris(&id),
+        );
         let holder = user_id.map_or(Holder::SignIns, Holder::from);
-        let (client, redirect_uris) = self.store.read(holder, find).await?;
+        // An app has few redirect URIs.
+        let (client, redirect_uris) = self.store.look_up(holder, find, 8).await?;
         Ok(parameters.rule(client.map(|client| OauthClient {
             redirect_uris,
             ..client

@@ -89,8 +89,8 @@ impl App {
     async fn find_for_reset(&self, email: String) -> Result<Option<User>, Error> {
         // It is never closed.
         let _turn = self.reset_turns.acquire().await;
-        let find = async move |sql: Sql<'_>| sql.run(user::find_email(&email)).await;
-        self.store.read(Holder::SignIns, find).await
+        let find = user::find_email(&email);
+        self.store.look_up(Holder::SignIns, find, 1).await
     }
 
     /// Step 3.
