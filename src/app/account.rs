@@ -11,7 +11,9 @@ use std::time::Duration;
 use super::App;
 use super::browser_session::require_person;
 use super::lease;
-use super::membership::{end_invitations, leave, lock_team, require_may_leave, tell_revoked};
+use super::membership::{
+    end_invitations, leave, lock_team, lock_with_teams, require_may_leave, tell_revoked,
+};
 use super::user::remove_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
@@ -173,7 +175,7 @@ impl App {
         let ids = Arc::clone(&self.ids);
         let actor = by.clone();
         let keys = self.store.write(&by, async move |sql| {
-            sql.run(user::lock(user_id)).await?;
+            sql.run(lock_with_teams(user_id)).await?;
             if let Actor::Person(person) = &actor {
                 sql.run(require_person(person)).await?;
             }

@@ -12,7 +12,8 @@ use super::membership::lock_team;
 use super::team::require_team;
 use crate::domain::Error;
 use crate::domain::api_key::{
-    ApiKey, KEYS_PER_TEAM, ListedApiKey, RotatedApiKey, Scope, ShownApiKey, is_well_formed, new_key,
+    ApiKey, EXPIRED_FOR, KEYS_PER_TEAM, ListedApiKey, RotatedApiKey, Scope, ShownApiKey,
+    is_well_formed, new_key,
 };
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::catalog::Mode;
@@ -272,12 +273,14 @@ impl App {
     }
 }
 
-/// Refuses a team that has as many valid keys as it may have.
+/// Refuses a team that has as many keys as it may have.
 async fn require_room(sql: Sql<'_>, team_id: TeamId, now: Timestamp) -> Result<(), ScriptError> {
-    let valid = sql.run(api_key::count_valid(team_id, now)).await?;
-    match valid.is_some_and(|valid| valid >= KEYS_PER_TEAM) {
+    let counted = api_key::count_unrevoked(team_id, now.before(EXPIRED_FOR));
+    let counted = sql.run(counted).await?;
+    match counted.is_some_and(|count| count >= KEYS_PER_TEAM) {
         true => Err(Error::Refused(format!(
-            "the team has {KEYS_PER_TEAM} valid keys, and may have no more; revoke those that nobody uses"
+            "the team has {KEYS_PER_TEAM} keys that are valid or expired within the last ten minutes, and may have no \
+             more; revoke those that nobody uses, or wait"
         ))
         .into()),
         false => Ok(()),
@@ -321,7 +324,8 @@ async fn add_api_key(sql: Sql<'_>, key: &ApiKey, digest: &Digest) -> Result<(), 
     sql.run((require_team(key.team_id), insert)).await.map(drop)
 }
 
-/// Requires the right to revoke in the key's team. A key that was revoked before gets no second event.
+/// Requires the right to revoke in the key's team, before the key is locked, as wherever both are (`membership`). A key that
+/// was revoked before gets no second event.
 async fn revoke_api_key(
     sql: Sql<'_>,
     by: &Actor,
@@ -329,9 +333,11 @@ async fn revoke_api_key(
     now: Timestamp,
     event: &AuditEvent,
 ) -> Result<ApiKey, ScriptError> {
-    let key = sql.run(api_key::lock(id)).await?;
-    let key = key.ok_or_else(|| ApiKey::missing(id))?;
-    require_manager(sql, by, key.team_id).await?;
+    let missing = || ApiKey::missing(id);
+    let team_id = sql.run(api_key::find_id(id)).await?;
+    let team_id = team_id.ok_or_else(missing)?.team_id;
+    require_manager(sql, by, team_id).await?;
+    let key = sql.run(api_key::lock(id)).await?.ok_or_else(missing)?;
     if key.revoked_at.is_some() {
         return Ok(key);
     }

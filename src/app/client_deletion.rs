@@ -7,9 +7,8 @@
 //! - **Delete 2** Its unused codes and its sessions end, as when the operator ends the sessions of an app
 //!   (`session_end.rs`).
 //! - **Delete 3** Everything that belongs to its sessions is deleted, a bounded number of rows per change.
-//! - **Delete 4** When nothing refers to the app any more, its row is deleted, and its id is free. The row is locked for
-//!   that, which waits for anything that was about to issue a code before Delete 1. What was added meanwhile is deleted by
-//!   Delete 3 first.
+//! - **Delete 4** When nothing refers to the app any more, its row is deleted, and its id is free. The row is locked
+//!   first in each change from Delete 3 on, which waits for anything that was about to issue a code before Delete 1.
 //!
 //! After an interruption, the same command continues, and so does the cleanup of a running server, from Delete 3 on. The
 //! latter waits an hour ([`LEFT_ALONE`]), since it would delete sessions that the command has yet to end and count.
@@ -85,11 +84,11 @@ impl App {
 /// Delete 3, for at most [`STEP`] rows of sessions and of what belongs to them; if there are none, Delete 4. Returns whether
 /// there may be more.
 async fn delete_some(sql: Sql<'_>, id: &ClientId) -> Result<bool, ScriptError> {
-    // Before the sessions, since a code that is being exchanged is waited for: no new session appears after it., since a
-    // code that is being exchanged is waited for: no session is new behind it.
+    // The app first, as in every change to an app and its codes. The codes before the sessions, since one that is being
+    // exchanged is waited for: no new session appears after that.
     let unused = auth_code::delete_unused_of_client(id, STEP);
     let sessions = session::lock_of_client(id, STEP);
-    let (unused, sessions) = sql.run((unused, sessions)).await?;
+    let (_, unused, sessions) = sql.run((oauth_client::lock(id), unused, sessions)).await?;
     if unused == u64::from(STEP) {
         return Ok(true);
     }
@@ -98,7 +97,7 @@ async fn delete_some(sql: Sql<'_>, id: &ClientId) -> Result<bool, ScriptError> {
         return Ok(true);
     }
     let referred = (session::exist_of_client(id), auth_code::exist_of_client(id));
-    let (_, (sessions, codes)) = sql.run((oauth_client::lock(id), referred)).await?;
+    let (sessions, codes) = sql.run(referred).await?;
     if sessions || codes {
         return Ok(true);
     }

@@ -6,12 +6,14 @@
 //!    has proven to be the user is told why.
 //! 2. Deactivation is one short transaction. It deletes unused codes and links, and waits for anything that is using one, or
 //!    the user's role. It also waits for changes to the members of the user's teams, such as an owner who leaves: each of
-//!    the two sees what the other has done. The user is locked first, as when an account is deleted (`account`).
+//!    the two sees what the other has done. The teams are locked before the user, as in every change to a
+//!    team (`membership`).
 //! 3. The sessions, which let nobody in by then, are deleted step by step (`emptying`). Anything under way in a session
 //!    holds it, and is waited for, too: when the command returns, nothing of the user's is under way.
 //! 4. Activation first deletes what may be left of the sessions, if step 3 was interrupted. So none of them comes back.
 
 use super::App;
+use super::membership::lock_with_teams;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
@@ -31,10 +33,9 @@ impl App {
         let event = self.event(&Actor::Operator, Action::DeactivateUser);
         let event = event.to(id.0);
         let deactivate = async move |sql: Sql<'_>| {
-            sql.run(user::lock(id)).await?;
+            sql.run(lock_with_teams(id)).await?;
             if sql.run(user::set_deactivated(id, Some(now))).await? > 0 {
-                sql.run((member::lock_teams(id), member::lock_roles(id)))
-                    .await?;
+                sql.run(member::lock_roles(id)).await?;
                 sql.run(auth_code::delete_unused(id)).await?;
                 let links = (one_time_link::delete_all(id), email_change::delete(id));
                 sql.run((links, audit::insert(&event))).await?;

@@ -13,6 +13,7 @@
 use super::App;
 use super::browser_session::require_person;
 use super::mail::one_more_letter;
+use super::membership::lock_with_teams;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::email_change::{self, EmailChange, LIFETIME};
@@ -25,7 +26,7 @@ use crate::domain::user::{User, parse_email};
 use crate::mail::require_address;
 use crate::sql::ScriptError;
 use crate::store::{
-    Batch, Sql, audit, email_change as changes, invitation, member, one_time_link, password, user,
+    Batch, Sql, audit, email_change as changes, invitation, one_time_link, password, user,
 };
 
 impl App {
@@ -120,7 +121,7 @@ impl App {
         let event = self.event(&Actor::Person(person.clone()), Action::ChangeEmail);
         let event = event.to(user_id.0);
         let change = async move |sql: Sql<'_>| {
-            sql.run((user::lock(user_id), require_person(&person)))
+            sql.run((lock_with_teams(user_id), require_person(&person)))
                 .await?;
             let spent = sql.run(changes::spend(user_id, &digest, now)).await?;
             let email = spent.ok_or(Error::LinkNotValid)?.email;
@@ -156,7 +157,7 @@ impl App {
         let event = self.event(&Actor::Operator, Action::ChangeEmail);
         let event = event.to(user_id.0);
         let change = async move |sql: Sql<'_>| {
-            sql.run(user::lock(user_id)).await?;
+            sql.run(lock_with_teams(user_id)).await?;
             let before = set_email(sql, user_id, &email, &event).await?;
             let email = email.clone();
             Ok(User { email, ..before })
@@ -165,7 +166,7 @@ impl App {
     }
 }
 
-/// Steps 2 and 3, for a user who is locked. Returns the user as they were before.
+/// Steps 2 and 3, for a user who is locked, with the teams, so that none invites the new address meanwhile. Returns the user as they were before.
 async fn set_email(
     sql: Sql<'_>,
     user_id: UserId,
@@ -174,11 +175,9 @@ async fn set_email(
 ) -> Result<User, ScriptError> {
     // Only the command line is told whose it is.
     let says_whose = event.actor.is_none();
-    // The teams, too, so that none invites the new address meanwhile.
-    sql.run((member::lock_teams(user_id), user::lock_all()))
-        .await?;
-    let (before, ()) = sql
+    let (_, before, ()) = sql
         .run((
+            user::lock_all(),
             user::find(user_id),
             require_free(user_id, email, says_whose),
         ))

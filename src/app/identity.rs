@@ -27,7 +27,7 @@ use crate::domain::user::User;
 use crate::domain::ways_to_sign_in::{SwitchedOn, Way};
 use crate::sql::ScriptError;
 use crate::store::secret::SharedSecret;
-use crate::store::{Batch, Sql, audit, identity, user, ways_to_sign_in};
+use crate::store::{Batch, Sql, audit, identity, team, user, ways_to_sign_in};
 
 impl App {
     /// A new trip to the provider, and the cookie that goes with it.
@@ -147,6 +147,8 @@ impl App {
         let digest = link.digest();
         self.store
             .write(team_id, async move |sql| {
+                // The team before any user (`membership`, step 1).
+                sql.run(team::lock(team_id)).await?;
                 // Waits for, or holds up, a concurrent creation of a user with this email.
                 if sql.run(user::insert(&made)).await? == 0 {
                     return Err(Error::LinkNotValid.into());

@@ -255,6 +255,8 @@ impl App {
         let digest = join.link.digest();
         self.store
             .write(team_id, async move |sql| {
+                // The team before any user (`membership`, step 1).
+                sql.run(team::lock(team_id)).await?;
                 // Waits for, or holds up, a concurrent creation of a user with this email.
                 if sql.run(user::insert(&made)).await? == 0 {
                     return Err(Error::LinkNotValid.into());
@@ -290,6 +292,7 @@ impl App {
         }
         self.store
             .write(invitation.team_id, async move |sql| {
+                sql.run(team::lock(invitation.team_id)).await?;
                 sql.run((require_person(&person), require_user(user_id)))
                     .await?;
                 let found = sql.run(user::find(user_id)).await?;

@@ -3,18 +3,16 @@
 //! 1. Every change to a team's members, roles or invitations locks the team first. So such changes run one after another,
 //!    and none decides on state that another is about to change: of two owners who remove each other, one stays. Changes
 //!    that only refer to the team, such as to a product, do not wait. A change that locks several teams does so in the order
-//!    of their ids.
+//!    of their ids, and before it holds or locks a user: two transactions would otherwise wait for each other.
 //! 2. A person must still be signed in, and manage the team; nobody reaches above their own role. The operator may do
 //!    everything.
 //! 3. The last owner of a team with other members stays one, unless the operator decides otherwise. If there are no other
 //!    members, the team's keys, links and invitations end with the last member who leaves.
 //! 4. An invitation ends with its maker's right to make it, in the same transaction. The keys that a removed member made
-//!    stay valid, since other people's programs may use them, unless the remover wants them revoked. The membership is
-//!    deleted first, so that no key is made after they are listed; if the user revokes one of them at this moment,
-//!    PostgreSQL aborts one of the two transactions, which is tried again.
+//!    stay valid, since other people's programs may use them, unless the remover wants them revoked. The
+//!    membership is deleted first, as whoever revokes a key holds their role before the key.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::App;
 use super::browser_session::require_person;
@@ -22,6 +20,7 @@ use super::lease;
 use super::member::{forget_invitation, require_manager};
 use super::team::require_team;
 use crate::domain::Error;
+use crate::domain::api_key::EXPIRED_FOR;
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::holder::Holder;
 use crate::domain::id::{ApiKeyId, IdSource, TeamId, UserId};
@@ -29,7 +28,7 @@ use crate::domain::member::{Member, Role};
 use crate::domain::team::Team;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
-use crate::store::{Sql, api_key, audit, invitation, member, share_link, team};
+use crate::store::{Sql, api_key, audit, invitation, member, share_link, team, user};
 
 impl App {
     /// Changes a member's role.
@@ -117,6 +116,15 @@ impl App {
 /// Step 1.
 pub(super) fn lock_team(team_id: TeamId) -> impl crate::store::Batch {
     (team::lock(team_id), require_team(team_id))
+}
+
+/// Locks a user and their teams, the teams first (step 1), and those that the user has joined meanwhile after that.
+pub(super) fn lock_with_teams(user_id: UserId) -> impl crate::store::Batch {
+    (
+        member::lock_teams(user_id),
+        user::lock(user_id),
+        member::lock_teams(user_id),
+    )
 }
 
 /// Step 2: refuses a person who does not reach that role; `own` is what [`require_manager`] returned.
@@ -223,20 +231,14 @@ pub(super) async fn tell_revoked(
     ids: &IdSource,
     keys: &[ApiKeyId],
 ) -> Result<(), ScriptError> {
-    for key in keys {
-        let id = ids.next(event.created_at);
-        let event = AuditEvent {
-            id,
-            ..event.clone()
-        };
-        sql.run(audit::insert(&event.to(key.0))).await?;
-    }
-    Ok(())
+    let event_of = |key: &ApiKeyId| AuditEvent {
+        id: ids.next(event.created_at),
+        ..event.clone().to(key.0)
+    };
+    let events: Vec<AuditEvent> = keys.iter().map(event_of).collect();
+    let inserts: Vec<_> = events.iter().map(audit::insert).collect();
+    sql.run(inserts).await.map(drop)
 }
-
-/// A key that expired this long ago is refused everywhere, whatever the clocks of replicas say, and no change by it is under
-/// way, so it need not be revoked. A team may have any number of them.
-const EXPIRED_FOR: Duration = Duration::from_secs(600);
 
 /// Revokes the keys of a team that may still be valid, or only those that `created_by` made. Returns which.
 pub(super) async fn revoke_keys(
@@ -245,18 +247,6 @@ pub(super) async fn revoke_keys(
     created_by: Option<UserId>,
     now: Timestamp,
 ) -> Result<Vec<ApiKeyId>, ScriptError> {
-    let expired_by = now.before(EXPIRED_FOR);
-    let keys = sql
-        .run(api_key::list_unrevoked(team_id, created_by, expired_by))
-        .await?;
-    let mut revoked = Vec::new();
-    for id in keys {
-        let key = sql.run(api_key::lock(id)).await?;
-        // It may have been revoked while this waited for it, and then its event is written already.
-        if key.is_some_and(|key| key.revoked_at.is_none()) {
-            sql.run(api_key::revoke(id, now)).await?;
-            revoked.push(id);
-        }
-    }
-    Ok(revoked)
+    let keys = (team_id, created_by);
+    api_key::revoke_all(sql, keys, now.before(EXPIRED_FOR), now).await
 }

@@ -146,7 +146,8 @@ impl App {
         loop {
             let event = (ended == 0).then(|| event.clone());
             let end = async move |sql: Sql<'_>| {
-                let ended = sql.run(browser_session::delete_some(id, STEP)).await?;
+                let some = browser_session::delete_some(id, STEP);
+                let (_, ended) = sql.run((user::lock(id), some)).await?;
                 if ended > 0 {
                     sql.run(event.as_ref().map(audit::insert)).await?;
                 }

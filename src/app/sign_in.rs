@@ -104,11 +104,9 @@ impl App {
         let account = account(&email);
         // An invalid email is no user's, but it is looked up all the same.
         let email = parse_email(&email).unwrap_or_default();
-        let find = async move |sql: Sql<'_>| {
-            let find = (user::find_email(&email), password::find_email(&email));
-            sql.run(find).await
-        };
-        let (user, hash) = self.store.read(browser.looks_up_for(), find).await?;
+        let find = (user::find_email(&email), password::find_email(&email));
+        let found = self.store.look_up(browser.looks_up_for(), find, 2);
+        let (user, hash) = found.await?;
         let known = Known {
             account,
             user_id: user.as_ref().map(|it| it.id),
@@ -146,6 +144,7 @@ impl App {
         let cookie = self.new_cookie(user_id);
         let (digest, session_id) = (cookie.digest(), in_browser.session.id);
         let confirm = async move |sql: Sql<'_>| {
+            sql.run(require_user(user_id)).await?;
             require_password(sql, user_id, &hash).await?;
             let confirm = confirm_session(session_id, &digest, now);
             sql.run((confirm, checked.forget())).await.map(drop)
@@ -398,15 +397,16 @@ impl BeginSession {
     /// (`deactivation`, step 1).
     pub(super) async fn carry_out(&self, sql: Sql<'_>) -> Result<(), ScriptError> {
         let user_id = self.session.user_id;
+        // The user before a session, as everywhere: two transactions would otherwise wait for each other.
+        let generation = user::hold_browser_generation(user_id);
+        let (_, generation) = sql.run((require_active(user_id), generation)).await?;
+        let generation = generation.ok_or_else(|| User::missing(user_id))?;
         if let Some(replaced) = &self.replaced {
             let delete = browser_session::delete(replaced.user_id, replaced.id);
             if sql.run(delete).await? > 0 && replaced.user_id != user_id {
                 sql.run(audit::insert(&replaced.event)).await?;
             }
         }
-        let generation = user::hold_browser_generation(user_id);
-        let (_, generation) = sql.run((require_active(user_id), generation)).await?;
-        let generation = generation.ok_or_else(|| User::missing(user_id))?;
         let insert = browser_session::insert(&self.session, &self.digest, generation);
         sql.run((insert, audit::insert(&self.event)))
             .await

@@ -35,8 +35,13 @@ string_enum! {
     }
 }
 
-/// The most valid keys a team may have at once: the keys of a removed member are revoked together.
+/// The most keys a team may have at once that are valid, or expired less than [`EXPIRED_FOR`] ago: the keys of a removed
+/// member are revoked together.
 pub const KEYS_PER_TEAM: i64 = 500;
+
+/// A key that expired this long ago is refused everywhere, whatever the clocks of replicas say, and no change by it is under
+/// way, so it need not be revoked.
+pub const EXPIRED_FOR: Duration = Duration::from_mins(10);
 
 /// An API key, without the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -124,10 +124,10 @@ pub fn list_made_by(user_id: UserId, part: Part<ApiKeyId>) -> impl Batch<Out = V
     .all(row::read)
 }
 
-/// How many keys of a team are valid.
-pub fn count_valid(team_id: TeamId, now: Timestamp) -> impl Batch<Out = Option<i64>> {
+/// How many keys of a team are neither revoked nor expired at `expired_by`.
+pub fn count_unrevoked(team_id: TeamId, expired_by: Timestamp) -> impl Batch<Out = Option<i64>> {
     sql!("SELECT count(*) FROM api_key WHERE ", UNREVOKED_AFTER, "$2")
-        .with(values![team_id, now])
+        .with(values![team_id, expired_by])
         .first(|row| Ok(row.take()?))
 }
 
@@ -207,19 +207,34 @@ pub fn replace(old: &ApiKey) -> impl Batch {
     ])
 }
 
-/// The keys of a team that are neither revoked nor expired at `expired_by`; with `created_by`, only that user's.
-pub fn list_unrevoked(
-    team_id: TeamId,
-    created_by: Option<UserId>,
+/// Revokes the keys of a team that are neither revoked nor expired at `expired_by`; with `created_by`, only that user's.
+/// Waits until no transaction holds any of them. The team must be locked, so that none is added meanwhile. Returns which,
+/// oldest first.
+///
+/// # Errors
+/// As for every script.
+pub async fn revoke_all(
+    sql: Sql<'_>,
+    (team_id, created_by): (TeamId, Option<UserId>),
     expired_by: Timestamp,
-) -> impl Batch<Out = Vec<ApiKeyId>> {
-    sql!(
-        "SELECT id FROM api_key WHERE ",
-        UNREVOKED_AFTER,
-        "$3 AND ($2 IS NULL OR created_by = $2) ORDER BY id"
-    )
-    .with(values![team_id, created_by, expired_by])
-    .all(|row| Ok(row.take()?))
+    now: Timestamp,
+) -> Result<Vec<ApiKeyId>, ScriptError> {
+    const WHICH: &str = text!(UNREVOKED_AFTER, "$3 AND ($2 IS NULL OR created_by = $2)");
+    let find = sql!("SELECT id FROM api_key WHERE ", WHICH);
+    let find = find.with(values![team_id, created_by, expired_by]);
+    let found: Vec<ApiKeyId> = sql.run(find.all(|row| Ok(row.take()?))).await?;
+    let numbers: Vec<i64> = found.iter().map(|it| fair::number(it.0)).collect();
+    sql.run(fair::all_alone(&numbers)).await?;
+    // Without those that were revoked while this waited.
+    let revoke = sql!(
+        "UPDATE api_key SET revoked_at = $4 WHERE ",
+        WHICH,
+        " RETURNING id"
+    );
+    let revoke = revoke.with(values![team_id, created_by, expired_by, now]);
+    let mut revoked: Vec<ApiKeyId> = sql.run(revoke.all(|row| Ok(row.take()?))).await?;
+    revoked.sort();
+    Ok(revoked)
 }
 
 /// Deletes at most `limit` keys of a team; returns how many.

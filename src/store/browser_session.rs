@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{Batch, Sql, uses};
+use super::{Batch, Sql, fair, uses};
 use crate::domain::browser_session::{BrowserSession, IDLE, InBrowser, LIFETIME};
 use crate::domain::id::{BrowserSessionId, UserId};
 use crate::domain::list::Part;
@@ -72,7 +72,7 @@ pub fn find_id(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>>
 
 /// The session with that id, if its user is active; it cannot be ended before the end of the transaction.
 pub fn hold(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
-    sql!(
+    let hold = sql!(
         one: ["SELECT ", row::COLUMNS, " FROM browser_session WHERE id = $1 AND ", OF_ACTIVE, " FOR SHARE"],
         many(1): [
             "SELECT ", row::COLUMNS, ", asked_id FROM (SELECT unnest($1::uuid[]) AS asked_id ORDER BY 1) AS asked, LATERAL \
@@ -80,16 +80,18 @@ pub fn hold(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
         ],
     )
     .with(values![id])
-    .first(row::read)
+    .first(row::read);
+    (fair::share(fair::number(id.0)), hold).rule(|(_, session)| Ok(session))
 }
 
 /// Gives a session of an active user a new cookie, after the user proved their identity again. Returns how many there were.
 pub fn confirm(id: BrowserSessionId, digest: &Digest, now: Timestamp) -> impl Batch<Out = u64> {
-    sql!(
+    let confirm = sql!(
         "UPDATE browser_session SET digest = $2, signed_in_at = $3 WHERE id = $1 AND ",
         OF_ACTIVE
     )
-    .with(values![id, digest, now])
+    .with(values![id, digest, now]);
+    (fair::alone(fair::number(id.0)), confirm).rule(|(_, confirmed)| Ok(confirmed))
 }
 
 /// The sessions of a user, newest first.
@@ -118,10 +120,12 @@ pub fn list(
 
 /// Ends a session of a user. Returns how many there were.
 pub fn delete(user_id: UserId, id: BrowserSessionId) -> impl Batch<Out = u64> {
-    sql!("DELETE FROM browser_session WHERE id = $1 AND user_id = $2").with(values![id, user_id])
+    let delete = sql!("DELETE FROM browser_session WHERE id = $1 AND user_id = $2")
+        .with(values![id, user_id]);
+    (fair::alone(fair::number(id.0)), delete).rule(|(_, deleted)| Ok(deleted))
 }
 
-/// Ends at most `limit` sessions of a user, except `stays`, if given. Returns how many.
+/// Ends at most `limit` sessions of a user, who is locked, except `stays`, if given. Returns how many.
 pub fn delete_some_others(
     user_id: UserId,
     stays: Option<BrowserSessionId>,
@@ -156,7 +160,7 @@ pub fn delete_ended(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
     .with(values![user_id, limit])
 }
 
-/// Ends at most `limit` sessions of a user. Returns how many.
+/// Ends at most `limit` sessions of a user, who is locked. Returns how many.
 pub fn delete_some(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
         "DELETE FROM browser_session WHERE id IN ( \

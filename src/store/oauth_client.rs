@@ -1,7 +1,7 @@
 //! OAuth clients, and the redirect URIs that each may use. A deleted client counts as gone at once; its row is deleted last,
 //! when nothing refers to it any more.
 
-use super::Batch;
+use super::{Batch, fair};
 use crate::domain::list::Part;
 use crate::domain::oauth_client::{ClientId, OauthClient};
 use crate::domain::time::Timestamp;
@@ -45,14 +45,22 @@ pub fn exists(id: &ClientId) -> impl Batch<Out = bool> {
 
 /// As [`exists`]; no other transaction [locks](lock) it before the end of this one.
 pub fn hold(id: &ClientId) -> impl Batch<Out = bool> {
-    sql!("SELECT 1 FROM oauth_client WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE")
-        .with(values![id])
-        .exists()
+    let hold =
+        sql!("SELECT 1 FROM oauth_client WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE")
+            .with(values![id])
+            .exists();
+    (fair::share(number(id)), hold).rule(|(_, exists)| Ok(exists))
 }
 
 /// Waits until no other transaction holds the client, and lets none hold it before the end of this one.
 pub fn lock(id: &ClientId) -> impl Batch {
-    lock!("SELECT 1 FROM oauth_client WHERE id = $1 FOR UPDATE").with(values![id])
+    let lock = lock!("SELECT 1 FROM oauth_client WHERE id = $1 FOR UPDATE").with(values![id]);
+    (fair::alone(number(id)), lock)
+}
+
+/// The number of the [fair lock](fair) of a client.
+fn number(id: &ClientId) -> i64 {
+    fair::number_of_text(id.as_str())
 }
 
 /// A client without its redirect URIs.

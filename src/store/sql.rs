@@ -161,6 +161,27 @@ impl<B: Batch> Batch for Option<B> {
     }
 }
 
+impl<B: Batch> Batch for Vec<B> {
+    type Out = Vec<B::Out>;
+
+    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, ScriptError> {
+        self.into_iter()
+            .map(|calls| calls.on_sqlite(handle))
+            .collect()
+    }
+
+    fn send<'b>(&'b self, into: &mut Vec<Sent<'b>>) {
+        self.iter().for_each(|calls| calls.send(into));
+    }
+
+    fn receive(
+        self,
+        from: &mut IntoIter<Result<Rows, ScriptError>>,
+    ) -> Result<Self::Out, ScriptError> {
+        self.into_iter().map(|calls| calls.receive(from)).collect()
+    }
+}
+
 impl Batch for () {
     type Out = ();
 

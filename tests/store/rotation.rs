@@ -35,7 +35,7 @@ async fn works(service: &Service, secret: &Secret) -> bool {
     service.app.authenticate_api_key(secret.reveal()).await.is_ok()
 }
 
-fn why(refused: Result<RotatedApiKey, Error>) -> String {
+fn why<T: std::fmt::Debug>(refused: Result<T, Error>) -> String {
     match refused {
         Err(Error::Refused(why)) => why,
         other => panic!("{other:?}"),
@@ -204,6 +204,27 @@ async fn a_team_with_as_many_keys_as_it_may_have_rotates_without_an_overlap() {
     // It is unchanged.
     assert_eq!(service.app.get_api_key(old.id).await.unwrap().key, old);
     rotate(&service.app, old.id, None).await.unwrap();
+}
+
+/// Without that, an owner could make so many short-lived keys that the team could not be deleted: all that may still be in
+/// use are revoked in one transaction.
+#[tokio::test]
+async fn a_key_counts_until_ten_minutes_after_it_expired() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let second = Some(Duration::from_secs(1));
+    let brief = async || {
+        let (by, mode, scope) = (Actor::Operator, Mode::Live, Scope::ReadOnly);
+        service.app.create_api_key(&by, team, mode, scope, None, second).await
+    };
+    for _ in 0..KEYS_PER_TEAM {
+        brief().await.unwrap();
+    }
+    service.clock.advance(Duration::from_secs(600));
+    let refused = why(brief().await);
+    assert!(refused.contains("may have no more"), "{refused}");
+    service.clock.advance(Duration::from_secs(1));
+    brief().await.unwrap();
 }
 
 #[tokio::test]

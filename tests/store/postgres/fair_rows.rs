@@ -1,28 +1,21 @@
 //! Whoever shares a row all the time neither keeps others from changing it nor from anything else.
 
+use std::fmt::Display;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use invoicing::domain::Error;
-use invoicing::domain::audit::Actor;
+use invoicing::domain::audit::{Actor, Person};
 use invoicing::domain::author::CatalogMember;
 use invoicing::domain::catalog::{Catalog, Mode};
+use invoicing::domain::id::TeamId;
 use invoicing::domain::member::Role;
-use test_support::postgres::{Locked, ask};
+use invoicing::domain::oauth_client::ClientId;
+use test_support::postgres::{Locked, ask, until_lock_waits};
 
-use super::signed_in::join;
+use super::people::support::{EMAIL, PASSWORD, sign_in};
+use super::session::Mobile;
+use super::signed_in::{browser, join, look_up};
 use super::support::{Service, plain};
-
-/// Waits until so many connections wait for a lock.
-async fn so_many_wait(service: &Service, count: usize) {
-    let waiting = "SELECT count(*) FROM pg_stat_activity \
-         WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    let begun = Instant::now();
-    while ask(service.database().url(), waiting) != count.to_string() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        assert!(begun.elapsed() < Duration::from_secs(60), "never {count}");
-    }
-}
 
 /// Sharers of a row lock may overtake: by changing things all the time, a user could not be deactivated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -30,14 +23,10 @@ async fn a_change_does_not_overtake_what_ends_its_user() {
     let service = Arc::new(Service::new().await);
     let team = service.team().await;
     let ada = join(&service.app, team, "ada@example.com", Role::Owner).await;
-    let row = format!(
-        "DO $$ BEGIN PERFORM 1 FROM \"user\" WHERE id = '{}' FOR SHARE; END $$",
-        ada.user_id
-    );
-    let shared = Locked::by(service.database().url(), &row);
+    let shared = shared(&service, "user", ada.user_id);
     let (by, id) = (Arc::clone(&service), ada.user_id);
     let deactivated = tokio::spawn(async move { by.app.deactivate_user(id).await });
-    so_many_wait(&service, 1).await;
+    until_lock_waits(service.database().url(), 1).await;
     let by = Arc::clone(&service);
     let invite = async move {
         let ada = Actor::Person(ada);
@@ -46,7 +35,7 @@ async fn a_change_does_not_overtake_what_ends_its_user() {
             .await
     };
     let invited = tokio::spawn(invite);
-    so_many_wait(&service, 2).await;
+    until_lock_waits(service.database().url(), 2).await;
     drop(shared);
     deactivated.await.unwrap().unwrap();
     let invited = invited.await.unwrap().map(drop);
@@ -68,22 +57,14 @@ async fn a_change_does_not_overtake_what_takes_its_users_role() {
         let role = by.app.set_role(&Actor::Operator, team, id, Role::Viewer);
         role.await
     });
-    so_many_wait(&service, 1).await;
-    let member = CatalogMember {
-        catalog: Catalog {
-            team_id: team,
-            mode: Mode::Live,
-        },
-        role: Role::Owner,
-        user_id: ada.user_id,
-        session_id: ada.session_id,
-    };
+    until_lock_waits(service.database().url(), 1).await;
+    let member = member(&ada, team);
     let by = Arc::clone(&service);
     let created = tokio::spawn(async move {
         let created = by.app.create_product(&member, plain("A"), None);
         created.await.map(drop)
     });
-    so_many_wait(&service, 2).await;
+    until_lock_waits(service.database().url(), 2).await;
     drop(shared);
     demoted.await.unwrap().unwrap();
     let created = created.await.unwrap();
@@ -91,6 +72,117 @@ async fn a_change_does_not_overtake_what_takes_its_users_role() {
         matches!(created, Err(Error::RoleInsufficient)),
         "{created:?}"
     );
+}
+
+/// Has another transaction share a row of `table`.
+fn shared(service: &Service, table: &str, id: impl Display) -> Locked {
+    let share = format!("PERFORM 1 FROM \"{table}\" WHERE id = '{id}' FOR SHARE");
+    let url = service.database().url();
+    Locked::by(url, &format!("DO $$ BEGIN {share}; END $$"))
+}
+
+/// Another session of Ada.
+async fn again(service: &Service) -> Person {
+    let cookies = sign_in(service, EMAIL, PASSWORD, browser()).await.unwrap();
+    look_up(&service.app, &cookies)
+        .await
+        .person(browser().visitor)
+}
+
+/// A change to a team locks the team, then its user. The other way round, PostgreSQL had to end one of two that waited for
+/// each other, one after another, until the command was out of time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_ends_a_user_waits_for_their_teams_before_it_holds_up_what_they_do() {
+    let service = Arc::new(Service::new().await);
+    let team = service.team().await;
+    let emails = ["ada@example.com", "bo@example.com", "cy@example.com"];
+    for email in emails {
+        let owner = join(&service.app, team, email, Role::Owner).await;
+        let row = format!("UPDATE team SET name = name WHERE id = '{team}'");
+        let locked = Locked::by(service.database().url(), &row);
+        let (app, id) = (Arc::clone(&service.app), owner.user_id);
+        let ended = tokio::spawn(async move {
+            match email {
+                "ada@example.com" => app.deactivate_user(id).await.map(drop),
+                "bo@example.com" => app.delete_user(id).await,
+                _ => app.set_email(id, "di@example.com").await.map(drop),
+            }
+        });
+        until_lock_waits(service.database().url(), 1).await;
+        service
+            .app
+            .create_product(&member(&owner, team), plain("A"), None)
+            .await
+            .unwrap();
+        drop(locked);
+        ended.await.unwrap().unwrap();
+    }
+}
+
+fn member(person: &Person, team_id: TeamId) -> CatalogMember {
+    let mode = Mode::Live;
+    CatalogMember {
+        catalog: Catalog { team_id, mode },
+        role: Role::Owner,
+        user_id: person.user_id,
+        session_id: person.session_id,
+    }
+}
+
+/// A thief could so stay signed in, whoever ended the session.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_does_not_overtake_what_ends_its_browser_session() {
+    let service = Arc::new(Service::new().await);
+    let team = service.team().await;
+    join(&service.app, team, EMAIL, Role::Owner).await;
+    let owner = again(&service).await;
+    for by in ["the owner", "the operator"] {
+        let thief = again(&service).await;
+        let shared = shared(&service, "browser_session", thief.session_id);
+        let (app, id, owner) = (Arc::clone(&service.app), thief.session_id, owner.clone());
+        let ended = tokio::spawn(async move {
+            match by {
+                "the owner" => app.end_browser_session(owner, id).await,
+                _ => app.revoke_sessions_of_user(owner.user_id).await.map(drop),
+            }
+        });
+        until_lock_waits(service.database().url(), 1).await;
+        let app = Arc::clone(&service.app);
+        let invited = tokio::spawn(async move {
+            let thief = Actor::Person(thief);
+            let invited = app.invite(&thief, team, "bo@example.com", Role::Viewer);
+            invited.await.map(drop)
+        });
+        until_lock_waits(service.database().url(), 2).await;
+        drop(shared);
+        ended.await.unwrap().unwrap();
+        let invited = invited.await.unwrap();
+        assert!(
+            matches!(invited, Err(Error::InvalidToken)),
+            "{by}: {invited:?}"
+        );
+    }
+}
+
+/// An app whose users sign in all the time could otherwise not be changed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_code_does_not_overtake_what_changes_its_app() {
+    let mobile = Arc::new(Mobile::new().await);
+    let url = mobile.service.database().url();
+    let shared = shared(&mobile.service, "oauth_client", "app");
+    let operator = Arc::clone(&mobile);
+    let changed = tokio::spawn(async move {
+        let (app, uris) = (ClientId::new("app"), ["https://example.com/cb".to_owned()]);
+        operator.update_oauth_client(&app, None, Some(&uris)).await
+    });
+    until_lock_waits(url, 1).await;
+    let user = Arc::clone(&mobile);
+    let issued = tokio::spawn(async move { user.issue().await });
+    until_lock_waits(url, 2).await;
+    drop(shared);
+    changed.await.unwrap().unwrap();
+    let issued = issued.await.unwrap().map(drop);
+    assert!(matches!(issued, Err(Error::Refused(_))), "{issued:?}");
 }
 
 /// What one user keeps busy stays until the next run; what everybody else leaves does not.

@@ -199,6 +199,23 @@ async fn each_operation_takes_as_few_round_trips_as_its_decisions_need() {
     }
 }
 
+/// A team with hundreds of keys, milliseconds away, could otherwise not be deleted in time.
+#[tokio::test]
+async fn all_keys_of_a_team_are_revoked_in_as_many_round_trips_as_one() {
+    let mut trips = Vec::new();
+    let (relay, app) = service("&prepared_statements=false", Duration::ZERO).await;
+    for keys in [1, 30] {
+        let team = app.create_team("Acme").await.unwrap();
+        for _ in 0..keys {
+            live_key(&app, team.id).await.unwrap();
+        }
+        relay.take();
+        app.delete_team(team.id.into(), "Acme").await.unwrap();
+        trips.push(relay.take().len());
+    }
+    assert_eq!(trips[0], trips[1]);
+}
+
 #[tokio::test]
 async fn a_key_that_was_looked_up_a_moment_ago_takes_none() {
     const TIMES: usize = 100;

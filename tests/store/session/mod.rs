@@ -69,7 +69,7 @@ impl Mobile {
         self.issue().await.unwrap().code
     }
 
-    async fn issue(&self) -> Result<IssuedAuthCode, Error> {
+    pub async fn issue(&self) -> Result<IssuedAuthCode, Error> {
         let app = ClientId::new("app");
         self.issue_auth_code(self.user.id, &app, REDIRECT_URI, challenge(VERIFIER))
             .await
