@@ -60,7 +60,7 @@ impl App {
         );
         let holder = user_id.map_or(Holder::SignIns, Holder::from);
         // An app has few redirect URIs.
-        let (client, redirect_uris) = self.store.look_up(holder, find, 8).await?;
+        let (client, redirect_uris) = self.store.look_up_sign_in(holder, find, 8).await?;
         Ok(parameters.rule(client.map(|client| OauthClient {
             redirect_uris,
             ..client

@@ -104,9 +104,18 @@ impl App {
         let event = event.to(id.0);
         self.store
             .write(user_id, async move |sql| {
-                sql.run(require_person(&person)).await?;
+                let missing = || BrowserSession::missing(id);
+                let found = browser_session::find_id(id).rule(|found| {
+                    let own = found.filter(|it| it.user_id == user_id);
+                    own.map(drop).ok_or_else(missing)
+                });
+                // The user is locked first, as it may be the person's own session: two requests would hold it, and then
+                // wait for each other to lock it.
+                sql.run((user::lock(user_id), require_person(&person), found))
+                    .await?;
+                // Only now, as a caller may make up the id, and so choose the number of the lock.
                 let delete = browser_session::delete(user_id, id).rule(|ended| match ended {
-                    0 => Err(BrowserSession::missing(id)),
+                    0 => Err(missing()),
                     _ => Ok(()),
                 });
                 sql.run((delete, audit::insert(&event))).await.map(drop)

@@ -84,7 +84,7 @@ impl App {
 /// Delete 3, for at most [`STEP`] rows of sessions and of what belongs to them; if there are none, Delete 4. Returns whether
 /// there may be more.
 async fn delete_some(sql: Sql<'_>, id: &ClientId) -> Result<bool, ScriptError> {
-    // The app first, as in every change to an app and its codes. The codes before the sessions, since one that is being
+    // The app first, as where codes are issued and exchanged. The codes before the sessions, since one that is being
     // exchanged is waited for: no new session appears after that.
     let unused = auth_code::delete_unused_of_client(id, STEP);
     let sessions = session::lock_of_client(id, STEP);

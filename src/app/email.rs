@@ -8,7 +8,8 @@
 //! 3. What was valid through the old address ends with it: links that were mailed there, and the count of wrong passwords,
 //!    which is by address. An invitation of the new address to a team that the user is already in ends, too
 //!    (docs/decisions.md, P9).
-//! 4. Locks are taken in this order: the user, the session, all users.
+//! 4. Locks are taken in this order: the user's teams, the user, the session, all users. With the teams locked, none of them
+//!    invites the new address meanwhile.
 
 use super::App;
 use super::browser_session::require_person;
@@ -166,7 +167,7 @@ impl App {
     }
 }
 
-/// Steps 2 and 3, for a user who is locked, with the teams, so that none invites the new address meanwhile. Returns the user as they were before.
+/// Steps 2 and 3, for a user who is locked with their teams. Returns the user as they were before.
 async fn set_email(
     sql: Sql<'_>,
     user_id: UserId,

@@ -7,7 +7,7 @@
 //!    before the commit. While the inviter is deactivated, the invitation is not valid.
 //! 4. With the link alone, a user is created, with a password, and the browser is signed in. If the email already has a
 //!    user, that user confirms while signed in.
-//! 5. Locks are taken in this order: the session and the user of the person who accepts, then the team.
+//! 5. Locks are taken in this order: the team, then the user and the session of the person who accepts.
 
 use super::App;
 use super::browser_session::require_person;
@@ -201,28 +201,25 @@ impl App {
     /// [`Error::LinkNotValid`]; any store error.
     pub async fn get_invitation(&self, link: &Secret) -> Result<FoundInvitation, Error> {
         let (digest, now) = (link.digest(), self.now());
-        let find = async move |sql: Sql<'_>| {
-            let found = sql.run(invitation::find(&digest, now)).await?;
-            let invitation = found.ok_or(Error::LinkNotValid)?;
-            let inviter = invitation.invited_by;
-            let inviter = inviter.map(|maker| role_of_active(invitation.team_id, maker));
-            let (inviter, team, user) = sql
-                .run((
-                    inviter,
-                    team::find(invitation.team_id),
-                    user::find_email(&invitation.email),
-                ))
-                .await?;
-            match (invitation.is_in_force(inviter.flatten()), team) {
-                (true, Some(team)) => Ok(FoundInvitation {
-                    invitation,
-                    team_name: team.name,
-                    has_user: user.is_some(),
-                }),
-                _ => Err(Error::LinkNotValid.into()),
-            }
-        };
-        self.store.read(Holder::Links, find).await
+        let find = invitation::find(&digest, now);
+        let found = self.store.look_up_sign_in(Holder::Links, find, 1).await?;
+        let invitation = found.ok_or(Error::LinkNotValid)?;
+        let inviter = invitation.invited_by;
+        let find = (
+            inviter.map(|maker| role_of_active(invitation.team_id, maker)),
+            team::find(invitation.team_id),
+            user::find_email(&invitation.email),
+        );
+        let found = self.store.look_up_sign_in(Holder::Links, find, 4);
+        let (inviter, team, user) = found.await?;
+        match (invitation.is_in_force(inviter.flatten()), team) {
+            (true, Some(team)) => Ok(FoundInvitation {
+                team_name: team.name,
+                has_user: user.is_some(),
+                invitation,
+            }),
+            _ => Err(Error::LinkNotValid),
+        }
     }
 
     /// Creates a user through an invitation, and signs the browser in: step 4.
@@ -292,7 +289,8 @@ impl App {
         }
         self.store
             .write(invitation.team_id, async move |sql| {
-                sql.run(team::lock(invitation.team_id)).await?;
+                let team = team::lock(invitation.team_id);
+                sql.run((user::share_joins(user_id), team)).await?;
                 sql.run((require_person(&person), require_user(user_id)))
                     .await?;
                 let found = sql.run(user::find(user_id)).await?;

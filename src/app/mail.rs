@@ -90,7 +90,7 @@ impl App {
         // It is never closed.
         let _turn = self.reset_turns.acquire().await;
         let find = user::find_email(&email);
-        self.store.look_up(Holder::SignIns, find, 1).await
+        self.store.look_up_sign_in(Holder::SignIns, find, 1).await
     }
 
     /// Step 3.

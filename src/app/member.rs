@@ -153,8 +153,9 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError
         role,
         ..
     } = *member;
-    let (_, (), (), added) = sql
+    let (_, _, (), (), added) = sql
         .run((
+            user::share_joins(user_id),
             team::lock(team_id),
             require_team(team_id),
             require_user(user_id),

@@ -10,7 +10,7 @@
 //!    members, the team's keys, links and invitations end with the last member who leaves.
 //! 4. An invitation ends with its maker's right to make it, in the same transaction. The keys that a removed member made
 //!    stay valid, since other people's programs may use them, unless the remover wants them revoked. The
-//!    membership is deleted first, as whoever revokes a key holds their role before the key.
+//!    membership is deleted first: whoever revokes a key holds their role, and then the key.
 
 use std::sync::Arc;
 
@@ -118,13 +118,10 @@ pub(super) fn lock_team(team_id: TeamId) -> impl crate::store::Batch {
     (team::lock(team_id), require_team(team_id))
 }
 
-/// Locks a user and their teams, the teams first (step 1), and those that the user has joined meanwhile after that.
+/// Locks the teams of a user, and then the user (step 1). The user joins no other team meanwhile.
 pub(super) fn lock_with_teams(user_id: UserId) -> impl crate::store::Batch {
-    (
-        member::lock_teams(user_id),
-        user::lock(user_id),
-        member::lock_teams(user_id),
-    )
+    let joins = user::lock_joins(user_id);
+    (joins, member::lock_teams(user_id), user::lock(user_id))
 }
 
 /// Step 2: refuses a person who does not reach that role; `own` is what [`require_manager`] returned.

@@ -242,7 +242,10 @@ impl App {
         let signed = Signed::read(&answer.credential)?;
         let credential_id = signed.credential_id();
         let find = passkey::find_credential(&credential_id);
-        let passkey = self.store.look_up(by.looks_up_for(), find, 1).await?;
+        let passkey = self
+            .store
+            .look_up_sign_in(by.looks_up_for(), find, 1)
+            .await?;
         let is_good =
             |it: &Passkey| it.rp_id == party.id() && owner.is_none_or(|owner| it.user_id == owner);
         let passkey = passkey.filter(is_good).ok_or(Error::PasskeyRefused)?;

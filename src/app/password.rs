@@ -16,7 +16,7 @@ use crate::domain::secret::Secret;
 use crate::domain::time::Timestamp;
 use crate::domain::user::User;
 use crate::domain::ways_to_sign_in::Way;
-use crate::store::{Batch, Sql, audit, auth_code, email_change, one_time_link, password, user};
+use crate::store::{Batch, audit, auth_code, email_change, one_time_link, password, user};
 
 impl App {
     /// Gives a password, however easy to guess, to a user who has none.
@@ -62,14 +62,12 @@ impl App {
     /// [`Error::LinkNotValid`]; any store error.
     pub async fn get_reset_link(&self, link: &Secret) -> Result<User, Error> {
         let (digest, now) = (link.digest(), self.now());
-        let find = async move |sql: Sql<'_>| {
-            let found = one_time_link::find(&digest, Purpose::Reset, now);
-            let link = sql.run(found).await?.ok_or(Error::LinkNotValid)?;
-            let user_id = link.user_id.ok_or(Error::LinkNotValid)?;
-            let user = sql.run(user::find(user_id)).await?;
-            Ok(user.ok_or(Error::LinkNotValid)?)
-        };
-        self.store.read(Holder::Links, find).await
+        let find = one_time_link::find(&digest, Purpose::Reset, now);
+        let link = self.store.look_up_sign_in(Holder::Links, find, 1).await?;
+        let user_id = link.and_then(|it| it.user_id).ok_or(Error::LinkNotValid)?;
+        let find = user::find(user_id);
+        let user = self.store.look_up_sign_in(Holder::Links, find, 1).await?;
+        user.ok_or(Error::LinkNotValid)
     }
 
     /// Sets a password through a link. All sessions end, including those of apps, and unused codes become invalid.

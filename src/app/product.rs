@@ -4,7 +4,7 @@ use super::App;
 use super::author::Change;
 use super::idempotency::Once;
 use crate::domain::Error;
-use crate::domain::author::Caller;
+use crate::domain::author::{Author, Caller, Right};
 use crate::domain::catalog::Catalog;
 use crate::domain::id::ProductId;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
@@ -32,11 +32,10 @@ impl App {
         let catalog = change.author.catalog;
         let product = product.into_product(self.ids.next(change.now), change.now);
         let subjects = Vec::from_iter(idempotency_key(catalog, request.as_ref()));
-        self.store
-            .write_in_group(catalog, subjects, async move |sql| {
-                create_product(sql, &change, &product, request.as_ref()).await
-            })
-            .await
+        self.change_product(change.author, subjects, async move |sql| {
+            create_product(sql, &change, &product, request.as_ref()).await
+        })
+        .await
     }
 
     /// The product with this id in the caller's catalog, active or archived.
@@ -95,11 +94,10 @@ impl App {
             .into_iter()
             .chain([Subject::product(catalog, id)])
             .collect();
-        self.store
-            .write_in_group(catalog, subjects, async move |sql| {
-                update_product(sql, &change, id, &changes, request.as_ref()).await
-            })
-            .await
+        self.change_product(change.author, subjects, async move |sql| {
+            update_product(sql, &change, id, &changes, request.as_ref()).await
+        })
+        .await
     }
 
     /// Archives a product of the caller's catalog, unless it was changed after `unchanged_since`, if given.
@@ -115,12 +113,26 @@ impl App {
     ) -> Result<(), Error> {
         let change = self.change(caller.author()?);
         let catalog = change.author.catalog;
-        let subjects = [Subject::product(catalog, id)];
-        self.store
-            .write_in_group(catalog, subjects, async move |sql| {
-                archive_product(sql, &change, id, unchanged_since).await
-            })
-            .await
+        let subjects = vec![Subject::product(catalog, id)];
+        self.change_product(change.author, subjects, async move |sql| {
+            archive_product(sql, &change, id, unchanged_since).await
+        })
+        .await
+    }
+
+    /// Makes a change, together with others if it is made with a key. A person's change waits for whatever else the person
+    /// changes, and a group would wait with it.
+    async fn change_product<T: Send + 'static>(
+        &self,
+        author: Author,
+        subjects: Vec<Subject>,
+        script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
+    ) -> Result<T, Error> {
+        let catalog = author.catalog;
+        match author.right {
+            Right::Key(_) => self.store.write_in_group(catalog, subjects, script).await,
+            Right::Member(..) => self.store.write(catalog, script).await,
+        }
     }
 }
 

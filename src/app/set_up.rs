@@ -67,17 +67,14 @@ impl App {
     /// [`Error::LinkNotValid`]; any store error.
     pub async fn get_set_up_link(&self, link: &Secret) -> Result<bool, Error> {
         let (digest, now) = (link.digest(), self.now());
-        let find = async move |sql: Sql<'_>| {
-            let found = one_time_link::find(&digest, Purpose::SetUp, now);
-            let (found, users, teams) = sql
-                .run((found, user::list(Part::one()), team::list(Part::one())))
-                .await?;
-            match found.is_some() && users.is_empty() {
-                true => Ok(teams.is_empty()),
-                false => Err(Error::LinkNotValid.into()),
-            }
-        };
-        self.store.read(Holder::Links, find).await
+        let found = one_time_link::find(&digest, Purpose::SetUp, now);
+        let find = (found, user::list(Part::one()), team::list(Part::one()));
+        let found = self.store.look_up_sign_in(Holder::Links, find, 3);
+        let (found, users, teams) = found.await?;
+        match found.is_some() && users.is_empty() {
+            true => Ok(teams.is_empty()),
+            false => Err(Error::LinkNotValid),
+        }
     }
 
     /// Creates the first owner, as described [above](self), and signs the browser in.

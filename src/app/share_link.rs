@@ -164,10 +164,12 @@ impl App {
         let actor = by.clone();
         self.store
             .write(by, async move |sql| {
-                let found = sql.run(share_link::lock(id)).await?;
-                let (team_id, is_revoked) = found.ok_or_else(|| ShareLink::missing(id))?;
+                let missing = || ShareLink::missing(id);
+                let team_id = sql.run(share_link::find_team(id)).await?;
+                let team_id = team_id.ok_or_else(missing)?;
+                // The role before the link, as when a team's links end with its last member.
                 require_writer(sql, &actor, team_id).await?;
-                if is_revoked {
+                if sql.run(share_link::lock(id)).await?.ok_or_else(missing)? {
                     return Ok(());
                 }
                 let event = event.clone().in_team(team_id);

@@ -105,7 +105,7 @@ impl App {
         // An invalid email is no user's, but it is looked up all the same.
         let email = parse_email(&email).unwrap_or_default();
         let find = (user::find_email(&email), password::find_email(&email));
-        let found = self.store.look_up(browser.looks_up_for(), find, 2);
+        let found = self.store.look_up_sign_in(browser.looks_up_for(), find, 2);
         let (user, hash) = found.await?;
         let known = Known {
             account,
@@ -144,7 +144,11 @@ impl App {
         let cookie = self.new_cookie(user_id);
         let (digest, session_id) = (cookie.digest(), in_browser.session.id);
         let confirm = async move |sql: Sql<'_>| {
-            sql.run(require_user(user_id)).await?;
+            let exists = user::hold(user_id).rule(|exists| match exists {
+                true => Ok(()),
+                false => Err(Error::InvalidToken),
+            });
+            sql.run(exists).await?;
             require_password(sql, user_id, &hash).await?;
             let confirm = confirm_session(session_id, &digest, now);
             sql.run((confirm, checked.forget())).await.map(drop)

@@ -35,11 +35,12 @@ impl App {
         let delete = async move |sql: Sql<'_>| {
             let (_, deleted) = sql.run((team::lock(id), team::delete(id, now))).await?;
             if deleted > 0 {
-                // This waits for any change under way by a key or a member.
+                // These wait for any change under way by a member or a key. The members first, as whoever revokes a key
+                // holds their role before the key.
+                member::delete_all_of_team(sql, id).await?;
                 revoke_keys(sql, id, None, now).await?;
-                let members = (member::delete_all_of_team(id), invitation::delete_all(id));
-                sql.run((members, mail_count::delete_all(id), audit::insert(&event)))
-                    .await?;
+                let invitations = (invitation::delete_all(id), mail_count::delete_all(id));
+                sql.run((invitations, audit::insert(&event))).await?;
             }
             Ok(())
         };

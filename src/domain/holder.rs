@@ -64,14 +64,12 @@ impl Holder {
         !matches!(self, Holder::Address(_) | Holder::Strangers)
     }
 
-    /// Whether it stands for several callers who are served together, or is the service itself. Callers with credentials
-    /// that nobody knows count as one, however many they are.
+    /// Whether it stands for several callers who are served together, or is the service itself. Callers about whom
+    /// nothing is known count as one, however many they are.
     pub fn is_several(self) -> bool {
         matches!(
             self,
             Holder::Exchanges
-                | Holder::SignIns
-                | Holder::Links
                 | Holder::Attempts
                 | Holder::Parts
                 | Holder::Groups

@@ -8,8 +8,8 @@
 //! A server that takes no writes is a standby, which may lag behind, or a primary whose operator has set
 //! `default_transaction_read_only`. The latter can still be read (docs/decisions.md, X88), if there is no other server that may
 //! have taken its place. A session may stay read-only for as long as it lasts. So when one has refused a change, it is
-//! replaced, with all idle ones, if the last new connection took changes. If that took none either, a new one is made outside
-//! of the pool, once a second, to find out whether changes are taken again.
+//! replaced if the last new connection took changes, with all idle ones from before these were taken again. If the last one
+//! took none either, a new one is made outside of the pool, once a second, to find out whether changes are taken again.
 
 use std::error::Error as _;
 use std::io;
@@ -49,6 +49,8 @@ struct Servers {
 struct ReadOnly {
     /// Whether the last connection was one.
     was_last: bool,
+    /// When a connection took changes after others had taken none.
+    over_since: Option<std::time::Instant>,
     /// When a new connection was last made to find out whether it takes changes.
     tried: Option<Instant>,
 }
@@ -67,15 +69,19 @@ impl Connector {
         }))
     }
 
-    /// Whether a connection of `pool` that takes no changes is to be replaced. If so, the idle ones have been closed.
+    /// Whether a connection of `pool` that takes no changes is to be replaced. If so, the idle ones that may take none have
+    /// been closed.
     pub(super) fn replaces_read_only(&self, pool: &Pool) -> bool {
-        let replaces = !self.0.read_only().was_last;
-        if replaces {
-            pool.retain(|_, _| false);
-        } else {
+        let (was_last, over_since) = {
+            let read_only = self.0.read_only();
+            (read_only.was_last, read_only.over_since)
+        };
+        if was_last {
             self.try_again();
+        } else if let Some(over_since) = over_since {
+            pool.retain(|_, connection| connection.created >= over_since);
         }
-        replaces
+        !was_last
     }
 
     /// Finds out whether a new connection takes changes, unless that was tried within the last second.
@@ -134,7 +140,12 @@ impl Servers {
                 match timeout(connect_timeout.unwrap_or(CONNECT_TIMEOUT), connecting).await {
                     Ok(Ok(connected)) => {
                         self.primary.store(number, Ordering::Relaxed);
-                        self.read_only().was_last = false;
+                        let mut read_only = self.read_only();
+                        if read_only.was_last {
+                            read_only.was_last = false;
+                            read_only.over_since = Some(std::time::Instant::now());
+                        }
+                        drop(read_only);
                         return Ok(connected);
                     }
                     Ok(Err(error)) => refused = Some(error),

@@ -127,6 +127,7 @@ pub struct Postgres {
     groups: Groups,
     lookups: Lookups,
     credentials: Lookups,
+    sign_ins: Lookups,
     found_version: i64,
 }
 
@@ -163,6 +164,7 @@ impl Postgres {
             groups: Groups::new(&connections),
             lookups: Lookups::new(&connections, Holder::Lookups),
             credentials: Lookups::new(&connections, Holder::Credentials),
+            sign_ins: Lookups::new(&connections, Holder::SignIns),
             connections,
             found_version,
         })
@@ -202,6 +204,11 @@ impl Postgres {
         &self.credentials
     }
 
+    /// The lookups for those who sign in, for whom nobody else waits.
+    pub(crate) fn sign_ins(&self) -> &Lookups {
+        &self.sign_ins
+    }
+
     /// The counters of the store, and its current state.
     pub(crate) fn numbers(&self) -> Numbers<'_> {
         let Connections {
@@ -217,7 +224,8 @@ impl Postgres {
             waiting: waiting
                 + self.groups.waiting()
                 + self.lookups.waiting()
-                + self.credentials.waiting(),
+                + self.credentials.waiting()
+                + self.sign_ins.waiting(),
             connections: pool.size,
             used,
             most: pool.max_size,

@@ -73,11 +73,11 @@ pub fn find_id(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>>
 /// The session with that id, if its user is active; it cannot be ended before the end of the transaction.
 pub fn hold(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
     let hold = sql!(
-        one: ["SELECT ", row::COLUMNS, " FROM browser_session WHERE id = $1 AND ", OF_ACTIVE, " FOR SHARE"],
-        many(1): [
-            "SELECT ", row::COLUMNS, ", asked_id FROM (SELECT unnest($1::uuid[]) AS asked_id ORDER BY 1) AS asked, LATERAL \
-                 (SELECT * FROM browser_session WHERE id = asked_id AND ", OF_ACTIVE, " FOR SHARE OFFSET 0) AS found"
-        ],
+        "SELECT ",
+        row::COLUMNS,
+        " FROM browser_session WHERE id = $1 AND ",
+        OF_ACTIVE,
+        " FOR SHARE"
     )
     .with(values![id])
     .first(row::read);

@@ -262,6 +262,21 @@ impl Store {
         self.look_up_by(together, holder, query, 1).await
     }
 
+    /// As [`look_up`](Store::look_up), for somebody who is about to sign in or follows a link: many may do so, about whom
+    /// nothing is known, and they wait only for each other.
+    ///
+    /// # Errors
+    /// As for [`read`](Store::read).
+    pub async fn look_up_sign_in<B: Batch>(
+        &self,
+        holder: Holder,
+        query: B,
+        rows: usize,
+    ) -> Result<B::Out, Error> {
+        self.look_up_by(|postgres| Some(postgres.sign_ins()), holder, query, rows)
+            .await
+    }
+
     async fn look_up_by<B: Batch>(
         &self,
         together: fn(&Postgres) -> Option<&Lookups>,

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{Batch, fair};
+use super::{Batch, Sql, fair};
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::member::{ListedMember, Member, Role};
@@ -94,9 +94,19 @@ pub fn delete(team_id: TeamId, user_id: UserId) -> impl Batch<Out = u64> {
     (fair::alone(number(team_id, user_id)), delete).rule(|(_, deleted)| Ok(deleted))
 }
 
-/// Removes all members of a team.
-pub fn delete_all_of_team(team_id: TeamId) -> impl Batch {
-    sql!("DELETE FROM member WHERE team_id = $1").with(values![team_id])
+/// Removes all members of a team, which is locked.
+///
+/// # Errors
+/// As for every script.
+pub async fn delete_all_of_team(sql: Sql<'_>, team_id: TeamId) -> Result<(), ScriptError> {
+    // In a larger team, the others could keep this waiting: PostgreSQL has room for some thousands of these locks.
+    let some = sql!("SELECT user_id FROM member WHERE team_id = $1 ORDER BY user_id LIMIT 1000");
+    let some = some.with(values![team_id]).all(|row| Ok(row.take()?));
+    let users: Vec<UserId> = sql.run(some).await?;
+    let numbers: Vec<i64> = users.iter().map(|it| number(team_id, *it)).collect();
+    sql.run(fair::all_alone(&numbers)).await?;
+    let delete = sql!("DELETE FROM member WHERE team_id = $1").with(values![team_id]);
+    sql.run(delete).await.map(drop)
 }
 
 /// Removes a user from all teams.
@@ -113,16 +123,9 @@ pub fn role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> 
 
 /// As [`role`]; the member is not removed before the end of the transaction.
 pub fn hold_role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> {
-    let hold = sql!(
-        one: ["SELECT role FROM member WHERE team_id = $1 AND user_id = $2 FOR SHARE"],
-        many(2): [
-            "SELECT role, of_team, asked_user FROM (SELECT * \
-                 FROM unnest($1::uuid[], $2::uuid[]) AS asked (of_team, asked_user) ORDER BY 1, 2) AS asked, LATERAL \
-                 (SELECT * FROM member WHERE team_id = of_team AND user_id = asked_user FOR SHARE OFFSET 0) AS found"
-        ],
-    )
-    .with(values![team_id, user_id])
-    .first(|row| Ok(row.take()?));
+    let hold = sql!("SELECT role FROM member WHERE team_id = $1 AND user_id = $2 FOR SHARE")
+        .with(values![team_id, user_id])
+        .first(|row| Ok(row.take()?));
     (fair::share(number(team_id, user_id)), hold).rule(|(_, role)| Ok(role))
 }
 

@@ -162,12 +162,18 @@ pub fn list_made_by(
     .all(|row| Ok((read(row)?, row.take()?)))
 }
 
-/// The team of a link, and whether the link is revoked. Locks the link, so that it is not revoked before the end of the
-/// transaction.
-pub fn lock(id: ShareLinkId) -> impl Batch<Out = Option<(TeamId, bool)>> {
-    sql!("SELECT team_id, revoked_at IS NOT NULL FROM share_link WHERE id = $1 FOR UPDATE")
+/// The team of a link.
+pub fn find_team(id: ShareLinkId) -> impl Batch<Out = Option<TeamId>> {
+    sql!("SELECT team_id FROM share_link WHERE id = $1")
         .with(values![id])
-        .first(|row| Ok((row.take()?, row.take()?)))
+        .first(|row| Ok(row.take()?))
+}
+
+/// Whether a link is revoked. Locks the link, so that it is not revoked before the end of the transaction.
+pub fn lock(id: ShareLinkId) -> impl Batch<Out = Option<bool>> {
+    sql!("SELECT revoked_at IS NOT NULL FROM share_link WHERE id = $1 FOR UPDATE")
+        .with(values![id])
+        .first(|row| Ok(row.take()?))
 }
 
 /// Marks all links of a team as revoked.

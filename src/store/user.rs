@@ -121,11 +121,7 @@ pub fn is_active(id: UserId) -> impl Batch<Out = bool> {
 /// the user. PostgreSQL only. Must precede the statement that looks at a session, which has to see what was committed while
 /// this waited.
 pub fn share(id: UserId) -> impl Batch {
-    let share = lock!(
-        one: ["SELECT 1 FROM \"user\" WHERE id = $1 FOR SHARE"],
-        many(1): ["SELECT id FROM \"user\" WHERE id = ANY($1) ORDER BY id FOR SHARE"],
-    )
-    .with(values![id]);
+    let share = lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR SHARE").with(values![id]);
     (fair::share(of_changes(id)), share)
 }
 
@@ -139,6 +135,21 @@ pub fn lock(id: UserId) -> impl Batch {
 pub fn lock_to_remove(id: UserId) -> impl Batch {
     let lock = lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR UPDATE").with(values![id]);
     (fair::alone(of_removal(id)), lock)
+}
+
+/// For a transaction in which the user joins a team: precedes the team's lock.
+pub fn share_joins(id: UserId) -> impl Batch {
+    fair::share(of_joins(id))
+}
+
+/// Keeps a user from [joining](share_joins) teams before the end of the transaction.
+pub fn lock_joins(id: UserId) -> impl Batch {
+    fair::alone(of_joins(id))
+}
+
+/// The number of the [fair lock](fair) of joining teams.
+fn of_joins(id: UserId) -> i64 {
+    fair::number(id.0).wrapping_add(2)
 }
 
 /// The number of the [fair lock](fair) that each change to the user takes alone.

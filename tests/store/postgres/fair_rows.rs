@@ -11,6 +11,7 @@ use invoicing::domain::id::TeamId;
 use invoicing::domain::member::Role;
 use invoicing::domain::oauth_client::ClientId;
 use test_support::postgres::{Locked, ask, until_lock_waits};
+use uuid::Uuid;
 
 use super::people::support::{EMAIL, PASSWORD, sign_in};
 use super::session::Mobile;
@@ -23,7 +24,7 @@ async fn a_change_does_not_overtake_what_ends_its_user() {
     let service = Arc::new(Service::new().await);
     let team = service.team().await;
     let ada = join(&service.app, team, "ada@example.com", Role::Owner).await;
-    let shared = shared(&service, "user", ada.user_id);
+    let shared = shared(&service, "user", "id", ada.user_id);
     let (by, id) = (Arc::clone(&service), ada.user_id);
     let deactivated = tokio::spawn(async move { by.app.deactivate_user(id).await });
     until_lock_waits(service.database().url(), 1).await;
@@ -43,40 +44,41 @@ async fn a_change_does_not_overtake_what_ends_its_user() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_does_not_overtake_what_takes_its_users_role() {
-    let service = Arc::new(Service::new().await);
-    let team = service.team().await;
-    let ada = join(&service.app, team, "ada@example.com", Role::Owner).await;
-    let row = format!(
-        "DO $$ BEGIN PERFORM 1 FROM member WHERE user_id = '{}' FOR SHARE; END $$",
-        ada.user_id
-    );
-    let shared = Locked::by(service.database().url(), &row);
-    let (by, id) = (Arc::clone(&service), ada.user_id);
-    let demoted = tokio::spawn(async move {
-        let role = by.app.set_role(&Actor::Operator, team, id, Role::Viewer);
-        role.await
-    });
-    until_lock_waits(service.database().url(), 1).await;
-    let member = member(&ada, team);
-    let by = Arc::clone(&service);
-    let created = tokio::spawn(async move {
-        let created = by.app.create_product(&member, plain("A"), None);
-        created.await.map(drop)
-    });
-    until_lock_waits(service.database().url(), 2).await;
-    drop(shared);
-    demoted.await.unwrap().unwrap();
-    let created = created.await.unwrap();
-    assert!(
-        matches!(created, Err(Error::RoleInsufficient)),
-        "{created:?}"
-    );
+async fn a_change_does_not_overtake_what_takes_its_users_role_or_deletes_its_team() {
+    for is_deleted in [false, true] {
+        let service = Arc::new(Service::new().await);
+        let team = service.team().await;
+        let ada = join(&service.app, team, EMAIL, Role::Owner).await;
+        let shared = shared(&service, "member", "user_id", ada.user_id);
+        let (by, id) = (Arc::clone(&service), ada.user_id);
+        let taken = tokio::spawn(async move {
+            if is_deleted {
+                return by.app.delete_team(team.into(), "Acme").await.map(drop);
+            }
+            let role = by.app.set_role(&Actor::Operator, team, id, Role::Viewer);
+            role.await
+        });
+        until_lock_waits(service.database().url(), 1).await;
+        let member = member(&ada, team);
+        let by = Arc::clone(&service);
+        let created = tokio::spawn(async move {
+            let created = by.app.create_product(&member, plain("A"), None);
+            created.await.map(drop)
+        });
+        until_lock_waits(service.database().url(), 2).await;
+        drop(shared);
+        taken.await.unwrap().unwrap();
+        match created.await.unwrap() {
+            Err(Error::NotAMember) if is_deleted => {}
+            Err(Error::RoleInsufficient) if !is_deleted => {}
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
-/// Has another transaction share a row of `table`.
-fn shared(service: &Service, table: &str, id: impl Display) -> Locked {
-    let share = format!("PERFORM 1 FROM \"{table}\" WHERE id = '{id}' FOR SHARE");
+/// Has another transaction share the row of `table` with this value.
+fn shared(service: &Service, table: &str, column: &str, value: impl Display) -> Locked {
+    let share = format!("PERFORM 1 FROM \"{table}\" WHERE {column} = '{value}' FOR SHARE");
     let url = service.database().url();
     Locked::by(url, &format!("DO $$ BEGIN {share}; END $$"))
 }
@@ -138,7 +140,7 @@ async fn a_change_does_not_overtake_what_ends_its_browser_session() {
     let owner = again(&service).await;
     for by in ["the owner", "the operator"] {
         let thief = again(&service).await;
-        let shared = shared(&service, "browser_session", thief.session_id);
+        let shared = shared(&service, "browser_session", "id", thief.session_id);
         let (app, id, owner) = (Arc::clone(&service.app), thief.session_id, owner.clone());
         let ended = tokio::spawn(async move {
             match by {
@@ -164,12 +166,25 @@ async fn a_change_does_not_overtake_what_ends_its_browser_session() {
     }
 }
 
+/// It could be that of a lock that others need.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_id_that_a_caller_makes_up_locks_nothing() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let ada = join(&service.app, team, EMAIL, Role::Owner).await;
+    let made_up = Uuid::from_u64_pair(0, 1);
+    let lock = "DO $$ BEGIN PERFORM pg_advisory_xact_lock(1); END $$";
+    let _locked = Locked::by(service.database().url(), lock);
+    let ended = service.app.end_browser_session(ada, made_up.into()).await;
+    assert!(matches!(ended, Err(Error::Missing { .. })), "{ended:?}");
+}
+
 /// An app whose users sign in all the time could otherwise not be changed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_code_does_not_overtake_what_changes_its_app() {
     let mobile = Arc::new(Mobile::new().await);
     let url = mobile.service.database().url();
-    let shared = shared(&mobile.service, "oauth_client", "app");
+    let shared = shared(&mobile.service, "oauth_client", "id", "app");
     let operator = Arc::clone(&mobile);
     let changed = tokio::spawn(async move {
         let (app, uris) = (ClientId::new("app"), ["https://example.com/cb".to_owned()]);

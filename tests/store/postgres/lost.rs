@@ -73,7 +73,7 @@ fn new_connections(url: &str, setting: &str) {
 
 /// To replace each one that refused a change cost those who read a hundred milliseconds.
 #[tokio::test]
-async fn refused_changes_of_a_read_only_database_replace_one_connection_a_second() {
+async fn refused_changes_of_a_read_only_database_make_one_connection_a_second() {
     const CHANGES: u64 = 100;
     let service = Service::new().await;
     let key = service.writer().await;

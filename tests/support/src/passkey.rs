@@ -61,7 +61,7 @@ impl Passkey {
         self.registered(&parse(options), &self.cose_key(), UNATTESTED)
     }
 
-    /// The same for an [`rsa_key`], which never signs anything.
+    /// The same for a key that never signs anything, in COSE.
     pub fn register_key(&self, options: &str, key: &[u8]) -> String {
         self.registered(&parse(options), key, UNATTESTED)
     }
