@@ -18,7 +18,8 @@
 //!    each change tries again in a transaction of its own: no answer depends on what another caller asked for. The holder
 //!    that spoilt the group gets no seat for a [while](APART): its changes go alone. (A change that was alone in its group
 //!    has its answer.) Among changes that shared the failed statement, those have spoilt it that are also refused alone, or
-//!    are [slow](SLOW).
+//!    are [slow](SLOW). If a holder [often](OFTEN) shares one, its changes go alone, too: otherwise one whose changes are not
+//!    quite slow could have groups undone all the time.
 //! 6. The whole group waits for a lock that another transaction holds, so that wait is kept short (`transaction.rs`). Alone,
 //!    a change waits as long as ever.
 //!
@@ -61,6 +62,12 @@ const APART: Duration = Duration::from_secs(1);
 /// longer than a group waits for a lock, and than all changes of a group take when they go alone at the same time.
 const SLOW: Duration = Duration::from_millis(200);
 
+/// In how many groups undone within [`APART`] a holder may share the failed statement.
+const OFTEN: u32 = 3;
+
+/// Changes that begin to go alone within this time were in one group.
+const TOGETHER: Duration = Duration::from_millis(20);
+
 /// The groups of a store.
 pub(super) struct Groups(Arc<Queue>);
 
@@ -79,6 +86,15 @@ struct State {
     lanes: usize,
     /// Whose changes go alone, and until when.
     apart: HashMap<Holder, Instant>,
+    /// Who has shared failed statements of late.
+    shared: HashMap<Holder, Shared>,
+}
+
+/// How often a holder has shared a failed statement.
+struct Shared {
+    groups: u32,
+    first: Instant,
+    last: Instant,
 }
 
 /// A change that waits for its group.
@@ -132,9 +148,11 @@ impl Groups {
 
     /// Notes how a change went alone after its group was undone and it may have spoilt it: step 5.
     pub(super) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
-        if was_refused || took >= SLOW {
-            let until = Instant::now() + APART;
-            self.0.state().apart.insert(holder, until);
+        let now = Instant::now();
+        let mut state = self.0.state();
+        let is_often = state.shares(holder, now - took);
+        if was_refused || took >= SLOW || is_often {
+            state.apart.insert(holder, now + APART);
         }
     }
 
@@ -186,6 +204,22 @@ impl Queue {
 }
 
 impl State {
+    /// Counts that a change of `holder`, whose group was undone at `undone`, shared the failed statement. Returns whether
+    /// that happens often.
+    fn shares(&mut self, holder: Holder, undone: Instant) -> bool {
+        self.shared.retain(|_, it| undone < it.first + APART);
+        let shared = self.shared.entry(holder).or_insert(Shared {
+            groups: 1,
+            first: undone,
+            last: undone,
+        });
+        if undone > shared.last + TOGETHER {
+            shared.groups += 1;
+            shared.last = undone;
+        }
+        shared.groups > OFTEN
+    }
+
     /// Which of the waiting changes may start: step 2.
     fn ready(&self) -> Vec<bool> {
         let (mut room, mut behind) = (LARGEST, HashSet::<Subject>::new());
@@ -399,5 +433,19 @@ mod tests {
         };
         assert_eq!(state.next().len(), 1);
         assert!(state.waiting.is_empty());
+    }
+
+    #[test]
+    fn who_shares_the_failed_statement_of_many_groups_within_a_second_goes_apart() {
+        let (mut state, begun) = (State::default(), Instant::now());
+        let mut shares = |millis| {
+            let undone = begun + Duration::from_millis(millis);
+            state.shares(Holder::Service, undone)
+        };
+        // Several changes of a group count once.
+        assert_eq!([0, 5, 50, 60, 100].map(&mut shares), [false; 5]);
+        assert!(shares(150));
+        assert_eq!([1_000, 1_050, 1_100].map(&mut shares), [false; 3]);
+        assert!(shares(1_150));
     }
 }
