@@ -115,6 +115,8 @@ pub struct App {
     resets: Arc<Semaphore>,
     /// Turns to write a user's reset letters, one at a time.
     resets_of_user: Lines<UserId>,
+    /// Turns of a person to change products, one at a time.
+    product_changes_of_user: Lines<UserId>,
     exchange_turns: ExchangeTurns,
 }
 
@@ -136,6 +138,9 @@ const RESET_TURNS: usize = 8;
 
 /// How many more of one user's resets may wait: as many as are mailed in an hour.
 const RESETS_OF_USER: usize = 3;
+
+/// How many more product changes of one person may wait.
+const PRODUCT_CHANGES_OF_USER: usize = 4;
 
 impl App {
     /// The service over `store`, telling the time by `clock`. The links that it hands out start with `public_url`.
@@ -177,6 +182,7 @@ impl App {
             reset_turns: Semaphore::new(RESET_TURNS),
             resets: Arc::new(Semaphore::new(RESETS)),
             resets_of_user: Lines::new(1, RESETS_OF_USER),
+            product_changes_of_user: Lines::new(1, PRODUCT_CHANGES_OF_USER),
             exchange_turns: ExchangeTurns::default(),
         })
     }

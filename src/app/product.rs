@@ -121,7 +121,7 @@ impl App {
     }
 
     /// Makes a change, together with others if it is made with a key. A person's change waits for whatever else the person
-    /// changes, and a group would wait with it.
+    /// changes, and a group would wait with it. A person makes one at a time, as their team waits with it, too.
     async fn change_product<T: Send + 'static>(
         &self,
         author: Author,
@@ -131,7 +131,12 @@ impl App {
         let catalog = author.catalog;
         match author.right {
             Right::Key(_) => self.store.write_in_group(catalog, subjects, script).await,
-            Right::Member(..) => self.store.write(catalog, script).await,
+            Right::Member(user_id, _) => {
+                let turn = self.product_changes_of_user.turn(user_id).await;
+                let _turn =
+                    turn.ok_or_else(|| Error::unavailable("many of the user's changes wait"))?;
+                self.store.write(catalog, script).await
+            }
         }
     }
 }

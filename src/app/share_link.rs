@@ -169,7 +169,8 @@ impl App {
                 let team_id = team_id.ok_or_else(missing)?;
                 // The role before the link, as when a team's links end with its last member.
                 require_writer(sql, &actor, team_id).await?;
-                if sql.run(share_link::lock(id)).await?.ok_or_else(missing)? {
+                let is_revoked = sql.run(share_link::lock(team_id, id)).await?;
+                if is_revoked.ok_or_else(missing)? {
                     return Ok(());
                 }
                 let event = event.clone().in_team(team_id);

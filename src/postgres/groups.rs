@@ -18,8 +18,8 @@
 //!    each change tries again in a transaction of its own: no answer depends on what another caller asked for. The holder
 //!    that spoilt the group gets no seat for a [while](APART): its changes go alone. (A change that was alone in its group
 //!    has its answer.) Among changes that shared the failed statement, those have spoilt it that are also refused alone, or
-//!    are [slow](SLOW). If a holder [often](OFTEN) shares one, its changes go alone, too: otherwise one whose changes are not
-//!    quite slow could have groups undone all the time.
+//!    are [slow](SLOW). If a holder [often](OFTEN) shares one, and a [lock may have kept](KEPT) its changes, they go alone,
+//!    too: otherwise one whose changes are not quite slow could have groups undone all the time.
 //! 6. The whole group waits for a lock that another transaction holds, so that wait is kept short (`transaction.rs`). Alone,
 //!    a change waits as long as ever.
 //!
@@ -61,6 +61,9 @@ const APART: Duration = Duration::from_secs(1);
 /// A change that shared the failed statement and takes longer than this alone has waited for a lock there, too. This is
 /// longer than a group waits for a lock, and than all changes of a group take when they go alone at the same time.
 const SLOW: Duration = Duration::from_millis(200);
+
+/// A change that takes this long alone may have waited for a lock: as long as a group does (`transaction.rs`).
+const KEPT: Duration = Duration::from_millis(50);
 
 /// In how many groups undone within [`APART`] a holder may share the failed statement.
 const OFTEN: u32 = 3;
@@ -150,7 +153,7 @@ impl Groups {
     pub(super) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
         let now = Instant::now();
         let mut state = self.0.state();
-        let is_often = state.shares(holder, now - took);
+        let is_often = took >= KEPT && state.shares(holder, now - took);
         if was_refused || took >= SLOW || is_often {
             state.apart.insert(holder, now + APART);
         }

@@ -13,8 +13,8 @@ const ROOM: usize = 4096;
 const BLANKS: &[&str] = &[
     "FOR UPDATE SKIP LOCKED",
     "FOR UPDATE",
-    "FOR SHARE SKIP LOCKED",
     "FOR SHARE",
+    "FOR KEY SHARE SKIP LOCKED",
     "FOR KEY SHARE",
 ];
 

@@ -37,12 +37,12 @@ pub fn has_room(refused: &RefusedSignIn) -> impl Batch<Out = bool> {
     .exists()
 }
 
-/// Counts one more. Counts nothing if the user does not exist, or is being changed or removed at this moment. It does not
-/// wait for those: a removal thus finds all rows that there will be.
+/// Counts one more. Counts nothing if the user does not exist, or is being removed at this moment. It does not wait for that:
+/// a removal thus finds all rows that there will be.
 pub fn count(refused: &RefusedSignIn) -> impl Batch {
     sql!(
         "INSERT INTO refused_sign_in (user_id, minute, client_address, count) \
-         SELECT id, $2, $3, $4 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR SHARE SKIP LOCKED \
+         SELECT id, $2, $3, $4 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR KEY SHARE SKIP LOCKED \
          ON CONFLICT (user_id, minute, client_address) DO UPDATE SET count = refused_sign_in.count + excluded.count"
     )
     .with(row::values(refused))

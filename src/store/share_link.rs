@@ -170,9 +170,9 @@ pub fn find_team(id: ShareLinkId) -> impl Batch<Out = Option<TeamId>> {
 }
 
 /// Whether a link is revoked. Locks the link, so that it is not revoked before the end of the transaction.
-pub fn lock(id: ShareLinkId) -> impl Batch<Out = Option<bool>> {
-    sql!("SELECT revoked_at IS NOT NULL FROM share_link WHERE id = $1 FOR UPDATE")
-        .with(values![id])
+pub fn lock(team_id: TeamId, id: ShareLinkId) -> impl Batch<Out = Option<bool>> {
+    sql!("SELECT revoked_at IS NOT NULL FROM share_link WHERE team_id = $1 AND id = $2 FOR UPDATE")
+        .with(values![team_id, id])
         .first(|row| Ok(row.take()?))
 }
 

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use invoicing::domain::Error;
 use invoicing::domain::audit::{Actor, Person};
 use invoicing::domain::author::CatalogMember;
@@ -10,7 +12,7 @@ use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::id::TeamId;
 use invoicing::domain::member::Role;
 use invoicing::domain::oauth_client::ClientId;
-use test_support::postgres::{Locked, ask, until_lock_waits};
+use test_support::postgres::{Locked, ask, lock_waits, until_lock_waits};
 use uuid::Uuid;
 
 use super::people::support::{EMAIL, PASSWORD, sign_in};
@@ -198,6 +200,51 @@ async fn a_new_code_does_not_overtake_what_changes_its_app() {
     changed.await.unwrap().unwrap();
     let issued = issued.await.unwrap().map(drop);
     assert!(matches!(issued, Err(Error::Refused(_))), "{issued:?}");
+}
+
+/// A thief who changes things all the time could otherwise guess the password unnoticed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_sign_in_is_counted_while_its_user_is_changed() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let ada = join(&service.app, team, EMAIL, Role::Owner).await;
+    let change = format!(
+        "UPDATE \"user\" SET name = name WHERE id = '{}'",
+        ada.user_id
+    );
+    let _changed = Locked::by(service.database().url(), &change);
+    let refused = sign_in(&service, EMAIL, "wrong", browser()).await;
+    assert!(matches!(refused, Err(Error::WrongPassword)), "{refused:?}");
+    let told = service
+        .app
+        .list_refused_sign_ins(ada.user_id)
+        .await
+        .unwrap();
+    assert_eq!(told.len(), 1);
+}
+
+/// They may wait for whatever else the person changes, and the team's other changes would wait with all of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_changes_one_product_at_a_time() {
+    let service = Arc::new(Service::new().await);
+    let (url, team) = (service.database().url(), service.team().await);
+    let ada = join(&service.app, team, EMAIL, Role::Owner).await;
+    let locked = Locked::by(url, "LOCK TABLE product");
+    let mut creates: FuturesUnordered<_> = (0..6)
+        .map(|_| {
+            let (app, ada) = (Arc::clone(&service.app), member(&ada, team));
+            tokio::spawn(async move { app.create_product(&ada, plain("A"), None).await })
+        })
+        .collect();
+    // One is under way, and four wait.
+    let refused = creates.next().await.unwrap().unwrap();
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    until_lock_waits(url, 1).await;
+    assert_eq!(lock_waits(url), 1);
+    drop(locked);
+    while let Some(created) = creates.next().await {
+        created.unwrap().unwrap();
+    }
 }
 
 /// What one user keeps busy stays until the next run; what everybody else leaves does not.

@@ -56,7 +56,7 @@ const ASK_ALL: [&str; 33] = [
     "UPDATE api_key SET revoked_at",
     "SELECT team_id FROM file WHERE id",
     "SELECT team_id FROM folder WHERE id",
-    "SELECT team_id, revoked_at IS NOT NULL FROM share_link",
+    "SELECT team_id FROM share_link WHERE id = $1",
     "DELETE FROM member WHERE user_id",
     "DELETE FROM product_import WHERE user_id",
     "DELETE FROM invitation WHERE lower(email COLLATE \"C\") = lower($1",
