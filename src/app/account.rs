@@ -1,9 +1,10 @@
 //! Operations of users on their own account (docs/decisions.md, W12, W24 and W25).
 //!
 //! Deleting an account is one transaction, after which sessions and much else are deleted step by step (`emptying`). The
-//! user's teams are locked first, and then the user, so that no team can add them meanwhile; then the teams are left one after
-//! another, as [`super::membership`] describes. The last owner of a team with other members keeps the account until another owner is
-//! named, unless the operator deletes it. This is checked before anything is locked, and once more afterwards.
+//! user's teams are locked first, and then the user, so that no team can add them meanwhile; then the teams are left one
+//! after another, as [`super::membership`] describes. The last owner of a team with other members keeps the account until
+//! another owner is named, unless the operator deletes it. This is checked before anything is locked, and once more
+//! afterwards.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,7 +7,8 @@
 //!    before the commit. While the inviter is deactivated, the invitation is not valid.
 //! 4. With the link alone, a user is created, with a password, and the browser is signed in. If the email already has a
 //!    user, that user confirms while signed in.
-//! 5. Locks are taken in this order: the team, then the user and the session of the person who accepts.
+//! 5. Locks are taken in this order: that the user may join teams, the team, then the user and the session of the person
+//!    who accepts.
 
 use super::App;
 use super::browser_session::require_person;
