@@ -131,11 +131,13 @@ pub(crate) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> P
         Rejection::Request(error) => of_request_error(error),
         Rejection::Error(Error::Domain(error)) => {
             let quotas = &context.context().replica.quotas;
-            let is_failure = matches!(error, domain::Error::Unavailable(_));
-            if error.cause().is_some() && (!is_failure || quotas.admit_failure()) {
+            let is_bug = !matches!(error, domain::Error::Unavailable(_));
+            if error.cause().is_some() && quotas.admit_failure(is_bug) {
                 slog::error!(context.log, "{}", error; "error" => error.causes());
             }
-            if let domain::Error::GrantReused(session_id) = &error {
+            if let domain::Error::GrantReused(session_id) = &error
+                && quotas.admit_stolen(*session_id)
+            {
                 // A token may have been stolen: a person should look at this.
                 slog::warn!(context.log, "{}", error; "session_id" => %session_id);
             }

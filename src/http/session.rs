@@ -16,7 +16,7 @@ use super::rejection::Error;
 use super::{credential, error, unpublished};
 use crate::domain;
 use crate::domain::audit::Visitor;
-use crate::domain::oauth_client::ClientId;
+use crate::domain::oauth_client::{ClientId, parse_id};
 use crate::domain::secret::Secret;
 use crate::domain::session::{Device, TokenRequest, TokenSet};
 use crate::generated::mobile::*;
@@ -66,7 +66,9 @@ async fn revoke_token(
 ) -> Result<Response<Bytes>, Rejection<Error>> {
     let (form, _permit) = received_form(context, credential::stranger(context), form).await?;
     let [token, client_id] = form.required(["token", "client_id"])?;
-    let (token, client_id) = (Secret::from_text(token), ClientId::new(client_id));
+    let (token, client_id) = (Secret::from_text(token), parse_id(&client_id));
+    // PostgreSQL does not even take every text.
+    let client_id = client_id.map_err(|_| domain::Error::InvalidClient)?;
     let app = &context.context().app;
     let has_ended = app.revoke_token(&token, client_id, asking(context)).await?;
     let mut answer = Response::default();

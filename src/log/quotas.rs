@@ -11,7 +11,8 @@
 //! 2. *Of a known caller beyond its rate limit* (429). They count by key or user. Requests within the limit have their
 //!    lines.
 //! 3. *Failures of the database*, each with its cause: when it does not answer, it does not answer any request. They count
-//!    together; the requests also have lines of their own.
+//!    together, as do *errors of the program*; the requests also have lines of their own.
+//! 4. *Tokens and codes that came twice*, by session: whoever has a spent one may present it again and again.
 //!
 //! Lines beyond these limits are [counted](Counts), and reported at the end of the minute (docs/decisions.md, R13). Metrics
 //! count every request, whether it has a line or not.
@@ -26,6 +27,7 @@ use tokio::time::{Instant, interval_at};
 use super::counts::Counts;
 use super::request::{Caller, ErrorCode, Request, request};
 use crate::client_address::network;
+use crate::domain::id::SessionId;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -65,7 +67,10 @@ pub struct Quotas {
     /// By [`Kind`].
     addresses: [Counts<IpAddr>; 3],
     callers: Counts<Caller>,
-    failures: Counts<()>,
+    /// By whether it is an error of the program.
+    failures: Counts<bool>,
+    /// By session.
+    stolen: Counts<SessionId>,
 }
 
 impl Quotas {
@@ -86,9 +91,14 @@ impl Quotas {
         self.addresses[Kind::of(line) as usize].admit(network(address))
     }
 
-    /// Whether one more line about a failure of the database is written.
-    pub fn admit_failure(&self) -> bool {
-        self.failures.admit(())
+    /// Whether one more line is written about a failure of the database or, if `is_bug`, an error of the program.
+    pub fn admit_failure(&self, is_bug: bool) -> bool {
+        self.failures.admit(is_bug)
+    }
+
+    /// Whether one more line is written about a token or code of this session that came twice.
+    pub fn admit_stolen(&self, session_id: SessionId) -> bool {
+        self.stolen.admit(session_id)
     }
 
     /// Reports the lines that were not written, at the end of each minute, forever.
@@ -113,8 +123,17 @@ impl Quotas {
         for (caller, count) in self.callers.take() {
             unwritten(log, caller.unwrap_or(Caller::Unknown), count);
         }
-        for (_, count) in self.failures.take() {
-            error!(log, "failures without a line of their own"; "count" => count);
+        for (session_id, count) in self.stolen.take() {
+            let session_id = session_id.map(|it| it.to_string());
+            unwritten(log, slog::b!("session_id" => session_id), count);
+        }
+        for (is_bug, count) in self.failures.take() {
+            let of = if is_bug == Some(true) {
+                "program"
+            } else {
+                "database"
+            };
+            error!(log, "failures without a line of their own"; "of" => of, "count" => count);
         }
     }
 }
