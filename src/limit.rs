@@ -33,6 +33,7 @@ use slog::Logger;
 use uuid::Uuid;
 
 use crate::client_address::network;
+use crate::domain::holder::Holder;
 use crate::settings::{Settings, Toggle};
 
 use crate::tally::Count;
@@ -47,6 +48,8 @@ pub(crate) use shared::{Shared, check as check_redis};
 pub(crate) struct Limits {
     api_keys: Option<Limiter<Uuid>>,
     sessions: Option<Limiter<Uuid>>,
+    /// All keys of a team, and all sessions of a user.
+    holders: Option<Limiter<Holder>>,
     addresses: Option<Limiter<IpAddr>>,
     /// Strangers' credentials, until they prove valid.
     guesses: Option<Limiter<IpAddr>>,
@@ -74,6 +77,7 @@ impl Limits {
         Self {
             api_keys: on.then(|| Limiter::new(caller)),
             sessions: on.then(|| Limiter::new(caller)),
+            holders: on.then(|| Limiter::new(all_of_a_holder(caller))),
             addresses: on.then(|| Limiter::new(address)),
             guesses: on.then(|| Limiter::new(guesses(address))),
             shared: None,
@@ -97,16 +101,26 @@ impl Limits {
         limits
     }
 
-    /// Counts a request of an API key. `None` when there are no limits.
-    pub(crate) async fn api_key(&self, id: Uuid) -> Option<Verdict> {
+    /// Counts a request of an API key of `holder`. `None` when there are no limits.
+    pub(crate) async fn api_key(&self, id: Uuid, holder: Holder) -> Option<Verdict> {
         let verdict = self.take("key", self.api_keys.as_ref()?, id).await;
+        let verdict = verdict.map(|it| self.together(it, holder));
         counted(verdict, &self.counts.api_keys)
     }
 
-    /// Counts a request of a session. `None` when there are no limits.
-    pub(crate) async fn session(&self, id: Uuid) -> Option<Verdict> {
+    /// Counts a request of a session of `holder`. `None` when there are no limits.
+    pub(crate) async fn session(&self, id: Uuid, holder: Holder) -> Option<Verdict> {
         let verdict = self.take("session", self.sessions.as_ref()?, id).await;
+        let verdict = verdict.map(|it| self.together(it, holder));
         counted(verdict, &self.counts.sessions)
+    }
+
+    /// Counts what a key or a session may send for its holder, too, in memory alone: it is this replica's work that has to be
+    /// bounded.
+    fn together(&self, verdict: Verdict, holder: Holder) -> Verdict {
+        let holders = self.holders.as_ref().filter(|_| verdict.allowed());
+        let of_all = holders.map(|it| it.take(holder, Instant::now()));
+        of_all.filter(|it| !it.allowed()).unwrap_or(verdict)
     }
 
     /// Counts a token request of a client address. `None` when there are no limits.
@@ -154,6 +168,15 @@ fn counted(verdict: Option<Verdict>, refused: &Count) -> Option<Verdict> {
     verdict
 }
 
+/// Returns how much all keys of a team, or all sessions of a user, may send together, given what each may (docs/decisions.md,
+/// R4): a team may have hundreds of keys, and a user any number of sessions.
+fn all_of_a_holder(caller: Policy) -> Policy {
+    Policy {
+        per_second: caller.per_second.saturating_mul(20),
+        burst: caller.burst.saturating_mul(20),
+    }
+}
+
 /// Returns how many wrong credentials an address may present, given how many token requests it may make (docs/decisions.md,
 /// R9): more, since many people whose tokens have expired may be behind it.
 fn guesses(requests: Policy) -> Policy {
@@ -189,14 +212,34 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn all_sessions_of_a_user_have_twenty_times_what_one_has() {
+        let limits = Limits::in_memory(&Settings::default());
+        let (user, other) = (Holder::User(Uuid::max()), Holder::User(Uuid::nil()));
+        let mut allowed = 0;
+        for session in 0..100 {
+            let id = Uuid::from_u128(session);
+            for _ in 0..100 {
+                let verdict = limits.session(id, user).await.unwrap();
+                allowed += u32::from(verdict.allowed());
+            }
+        }
+        assert!((4_000..6_000).contains(&allowed), "{allowed}");
+        let refused = limits.session(Uuid::max(), user).await.unwrap();
+        assert_eq!(refused.policy(), "\"default\";q=4000;w=2");
+        assert!(!refused.allowed());
+        let verdict = limits.session(Uuid::max(), other).await.unwrap();
+        assert!(verdict.allowed());
+    }
+
+    #[tokio::test]
     async fn limits_may_be_off() {
         let off = Settings {
             rate_limit: Toggle::Off,
             ..Settings::default()
         };
         let limits = Limits::in_memory(&off);
-        assert_eq!(limits.api_key(Uuid::nil()).await, None);
-        assert_eq!(limits.session(Uuid::nil()).await, None);
+        assert_eq!(limits.api_key(Uuid::nil(), Holder::Service).await, None);
+        assert_eq!(limits.session(Uuid::nil(), Holder::Service).await, None);
         assert_eq!(limits.address(Ipv6Addr::LOCALHOST.into()).await, None);
         assert_eq!(limits.guess(Ipv6Addr::LOCALHOST.into()), None);
         let on = Limits::in_memory(&Settings::default());

@@ -49,9 +49,9 @@ pub(super) async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>
     let key = look_up(context, Credential::ApiKey, presented, find).await?;
     let limits = &context.context().limits;
     let (id, quota) = (key.id.0, limits.of_callers);
-    let verdict = limits.api_key(id).await;
-    let team = key.team_id.0;
-    let (who, holder) = (Caller::ApiKey { id, team }, holder_of_key(&key));
+    let (team, holder) = (key.team_id.0, holder_of_key(&key));
+    let verdict = limits.api_key(id, holder).await;
+    let who = Caller::ApiKey { id, team };
     admit(context, under_way, key, (who, holder), verdict, quota).await
 }
 
@@ -64,8 +64,9 @@ pub(super) async fn access_token(context: &RequestContext) -> Result<Admitted<Si
     let signed_in = look_up(context, Credential::AccessToken, presented, find).await?;
     let limits = &context.context().limits;
     let (id, quota) = (signed_in.user_id.0, limits.of_callers);
-    let verdict = limits.session(signed_in.session_id.0).await;
-    let who = (Caller::User(id), Holder::User(id));
+    let holder = Holder::User(id);
+    let verdict = limits.session(signed_in.session_id.0, holder).await;
+    let who = (Caller::User(id), holder);
     admit(context, under_way, signed_in, who, verdict, quota).await
 }
 
@@ -98,8 +99,9 @@ pub(crate) async fn browser(
     let limits = &context.context().limits;
     let (user_id, quota) = (in_browser.user.id.0, limits.of_callers);
     // For all browsers together: a user may have any number of sessions, and each change stays in the audit.
-    let verdict = limits.session(user_id).await;
-    let who = (Caller::User(user_id), Holder::User(user_id));
+    let holder = Holder::User(user_id);
+    let verdict = limits.session(user_id, holder).await;
+    let who = (Caller::User(user_id), holder);
     admit(context, under_way, Some(in_browser), who, verdict, quota).await
 }
 

@@ -6,10 +6,12 @@
 //!
 //! The time is an argument, so that a test can choose it.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, Hash};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
 
 use super::bucket::{Policy, Verdict};
 
@@ -37,7 +39,7 @@ impl<K: Hash + Eq + Copy> Limiter<K> {
         Self {
             policy,
             epoch: Instant::now(),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
         }
     }
