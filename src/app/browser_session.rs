@@ -72,7 +72,7 @@ impl App {
         self.store.read(user_id, list).await
     }
 
-    /// Signs a browser out.
+    /// Signs a browser out. A code that it has approved for an app, and nobody has exchanged, is worthless then.
     ///
     /// # Errors
     /// Any store error.
@@ -83,7 +83,8 @@ impl App {
             .write(user_id, async move |sql| {
                 // Signing out twice is no error, but leaves only one event.
                 if sql.run(browser_session::delete(user_id, id)).await? > 0 {
-                    sql.run(audit::insert(&event)).await?;
+                    sql.run((auth_code::delete_unused(user_id), audit::insert(&event)))
+                        .await?;
                 }
                 Ok(())
             })
@@ -118,7 +119,11 @@ impl App {
                     0 => Err(missing()),
                     _ => Ok(()),
                 });
-                sql.run((delete, audit::insert(&event))).await.map(drop)
+                // A code that it has approved would start the session of an app after this.
+                let codes = auth_code::delete_unused(user_id);
+                sql.run((delete, codes, audit::insert(&event)))
+                    .await
+                    .map(drop)
             })
             .await
     }
@@ -176,9 +181,8 @@ impl App {
             .write(user_id, async move |sql| {
                 sql.run((user::lock(user_id), require_person(&person)))
                     .await?;
+                // First, with the codes: one that is being exchanged may start a session before this, but none after.
                 end_other_browsers(sql, &person, &browsers).await?;
-                // First, so that no code that is being exchanged starts a session after this.
-                sql.run(auth_code::delete_unused(user_id)).await?;
                 if end_app_sessions(sql, user_id, now).await? {
                     sql.run(audit::insert(&apps)).await?;
                 }
@@ -188,7 +192,8 @@ impl App {
     }
 }
 
-/// Ends the sessions of all other browsers of a person, who is locked. `event` records it, if there was one.
+/// Ends the sessions of all other browsers of a person, who is locked, and the unused codes that they may have approved.
+/// `event` records it, if there was one.
 pub(super) async fn end_other_browsers(
     sql: Sql<'_>,
     person: &Person,
@@ -197,6 +202,8 @@ pub(super) async fn end_other_browsers(
     if end_browsers(sql, person.user_id, Some(person.session_id)).await? {
         sql.run(audit::insert(event)).await?;
     }
+    // After the sessions, as when one is signed out: two transactions would otherwise wait for each other.
+    sql.run(auth_code::delete_unused(person.user_id)).await?;
     Ok(())
 }
 

@@ -31,7 +31,9 @@ use crate::domain::user::{User, parse_email};
 use crate::domain::ways_to_sign_in::Way;
 use crate::sql::ScriptError;
 use crate::store::secret::SharedSecret;
-use crate::store::{Batch, Sql, audit, browser_session, password, refused_sign_in, user};
+use crate::store::{
+    Batch, Sql, audit, auth_code, browser_session, password, refused_sign_in, user,
+};
 
 use super::browser_session::confirm_session;
 use super::deactivation::require_active;
@@ -407,8 +409,11 @@ impl BeginSession {
         let generation = generation.ok_or_else(|| User::missing(user_id))?;
         if let Some(replaced) = &self.replaced {
             let delete = browser_session::delete(replaced.user_id, replaced.id);
-            if sql.run(delete).await? > 0 && replaced.user_id != user_id {
-                sql.run(audit::insert(&replaced.event)).await?;
+            if sql.run(delete).await? > 0 {
+                // As when that user signs out.
+                let codes = auth_code::delete_unused(replaced.user_id);
+                let event = (replaced.user_id != user_id).then(|| audit::insert(&replaced.event));
+                sql.run((codes, event)).await?;
             }
         }
         let insert = browser_session::insert(&self.session, &self.digest, generation);

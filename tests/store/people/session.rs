@@ -184,6 +184,29 @@ fn pile_up_browsers(service: &Service) {
     }
 }
 
+/// S19: nor does a code that a browser has approved start the session of an app after that browser's end.
+#[tokio::test]
+async fn a_code_is_worthless_once_the_browser_that_approved_it_has_ended() {
+    for how in ["ended by another", "signed out", "password changed"] {
+        let (service, ada) = with_ada().await;
+        let app = &service.app;
+        let request = asked_by_app(app, ada.user.id).await;
+        let cookies = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
+        let thief = look_up(&service, &cookies.unwrap()).await.unwrap();
+        app.approve_authorization(person(&thief), &request).await.unwrap();
+        assert_eq!(service.database().rows("auth_code"), 1, "{how}");
+        match how {
+            "ended by another" => app.end_browser_session(person(&ada), thief.session.id).await.unwrap(),
+            "signed out" => app.sign_out(person(&thief)).await.unwrap(),
+            _ => {
+                let password = Secret::from_text("pear-tulip-nine-harbour");
+                app.change_password(person(&ada), &ada, password).await.map(drop).unwrap();
+            }
+        }
+        assert_eq!(service.database().rows("auth_code"), 0, "{how}");
+    }
+}
+
 /// W41: an action in a session that is ending happens before the end, or not at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_done_in_a_browser_behind_the_end_of_its_session() {
