@@ -12,9 +12,7 @@ use std::time::Duration;
 use super::App;
 use super::browser_session::require_person;
 use super::lease;
-use super::membership::{
-    end_invitations, leave, lock_team, lock_with_teams, require_may_leave, tell_revoked,
-};
+use super::membership::{end_invitations, leave, lock_with_teams, require_may_leave, tell_revoked};
 use super::user::remove_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
@@ -188,22 +186,18 @@ impl App {
                 ..event.clone()
             };
             for listed in teams {
-                let team_id = listed.member.team_id;
-                sql.run(lock_team(team_id)).await?;
-                let role = sql.run(member::role(team_id, user_id)).await?;
-                if let Some(role) = role {
-                    sql.run(member::delete(team_id, user_id)).await?;
-                    let ended = match actor {
-                        Actor::Person(_) => leave(sql, team_id, user_id, role, now).await?,
-                        Actor::Operator => Vec::new(),
-                    };
-                    let event = revoked.clone().in_team(team_id);
-                    tell_revoked(sql, &event, &ids, &ended).await?;
-                    keys += ended.len();
-                    end_invitations(sql, team_id, user_id, None).await?;
-                    let removed = told(&removed).in_team(team_id);
-                    sql.run(audit::insert(&removed)).await?;
-                }
+                let Member { team_id, role, .. } = listed.member;
+                sql.run(member::delete(team_id, user_id)).await?;
+                let ended = match actor {
+                    Actor::Person(_) => leave(sql, team_id, user_id, role, now).await?,
+                    Actor::Operator => Vec::new(),
+                };
+                let event = revoked.clone().in_team(team_id);
+                tell_revoked(sql, &event, &ids, &ended).await?;
+                keys += ended.len();
+                end_invitations(sql, team_id, user_id, None).await?;
+                let removed = told(&removed).in_team(team_id);
+                sql.run(audit::insert(&removed)).await?;
             }
             remove_user(sql, user_id, now).await?;
             sql.run(audit::insert(&told(&deleted))).await?;

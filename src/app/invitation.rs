@@ -135,8 +135,15 @@ impl App {
             sql.run(lock_team(team_id)).await?;
             let own = require_manager(sql, &actor, team_id).await?;
             require_reach(own, role)?;
-            let open = sql.run(invitation::count(team_id)).await?;
-            if open.is_some_and(|open| open >= INVITATIONS_PER_TEAM) {
+            let (open, earlier) = sql
+                .run((
+                    invitation::count(team_id),
+                    invitation::find_email(team_id, &invitation.email),
+                ))
+                .await?;
+            // An earlier one of this email is replaced.
+            let others = open.unwrap_or_default() - i64::from(earlier.is_some());
+            if others >= INVITATIONS_PER_TEAM {
                 let why = "is one too many: the team has 200 open invitations; withdraw some, or wait until they are over";
                 return Err(Error::invalid("email", why).into());
             }
@@ -338,7 +345,7 @@ async fn replace(
         .map(drop)
 }
 
-/// Spends an invitation for the invited user: steps 1 and 3.
+/// Spends an invitation for the invited user. The team must be locked, so that the invitation cannot change: step 3.
 pub(super) async fn accept(
     sql: Sql<'_>,
     digest: &Digest,
@@ -347,11 +354,9 @@ pub(super) async fn accept(
     event: &AuditEvent,
 ) -> Result<TeamId, ScriptError> {
     let found = sql.run(invitation::find(digest, now)).await?;
-    let team_id = found.ok_or(Error::LinkNotValid)?.team_id;
-    sql.run(lock_team(team_id)).await?;
-    // Again, now that it cannot change.
-    let found = sql.run(invitation::find(digest, now)).await?;
     let invitation = found.ok_or(Error::LinkNotValid)?;
+    let team_id = invitation.team_id;
+    sql.run(require_team(team_id)).await?;
     let inviter = hold_inviter(sql, &invitation).await?;
     if !invitation.is_in_force(inviter) || !invitation.is_to(user) {
         return Err(Error::LinkNotValid.into());

@@ -22,7 +22,7 @@ use crate::domain::team::Team;
 use crate::domain::user::{User, parse_email};
 use crate::domain::ways_to_sign_in::Way;
 use crate::sql::ScriptError;
-use crate::store::{Sql, audit, member, one_time_link, password, team, user};
+use crate::store::{Sql, audit, invitation, member, one_time_link, password, team, user};
 
 /// What the first owner typed.
 #[derive(Clone, Debug)]
@@ -126,7 +126,10 @@ impl App {
                     }
                     sql.run(team::insert(&team)).await?;
                 }
-                sql.run(member::insert_owner_of_all(owner.id, now)).await?;
+                // An invitation of that email would let them into a team that they have left since.
+                let invited = invitation::delete_of_member(owner.id, &owner.email);
+                sql.run((member::insert_owner_of_all(owner.id, now), invited))
+                    .await?;
                 sql.run(audit::insert(&event)).await?;
                 begin.carry_out(sql).await
             })

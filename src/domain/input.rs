@@ -3,19 +3,29 @@
 use std::time::Duration;
 
 use super::Error;
+use super::letter::is_unseen;
 use super::time::Timestamp;
 
-/// Trims text that a person typed, and refuses it if it is empty, longer than 255 characters, or has a control
-/// character (U+0000 above all, which PostgreSQL cannot store).
+/// Trims text that a person typed, and refuses it if it is empty or only has characters that nobody sees, is longer than 255
+/// characters, has a control character (U+0000 above all, which PostgreSQL cannot store), or one that turns the text around
+/// it: a name is shown beside others' names.
 pub(crate) fn typed_text(field: &'static str, text: &str) -> Result<String, Error> {
     let text = text.trim();
     let refused = |why: &str| Err(Error::invalid(field, why));
     match () {
-        () if text.is_empty() => refused("is empty; give it at least one character"),
+        () if text.chars().all(is_unseen) => refused("is empty; give it at least one character"),
         () if text.chars().count() > 255 => refused("is longer than 255 characters; shorten it"),
         () if text.contains(char::is_control) => refused("has a control character; remove it"),
+        () if text.contains(turns_text) => {
+            refused("has a character that turns the text around it; remove it")
+        }
         () => Ok(text.to_owned()),
     }
+}
+
+/// Embeddings, overrides and isolates (Unicode Standard Annex 9). Marks of direction, which many languages need, turn nothing.
+fn turns_text(it: char) -> bool {
+    matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns when something that is made `now` and lasts for `time` ends.
@@ -40,7 +50,17 @@ mod tests {
     fn a_typed_text_has_one_to_255_characters_and_none_of_control() {
         assert_eq!(typed_text("name", " a b ").unwrap(), "a b");
         typed_text("name", &"é".repeat(255)).unwrap();
-        for wrong in ["", " ", "a\0b", "a\nb", &"é".repeat(256)] {
+        let unseen = [
+            "\u{200b}",
+            "\u{200f}\u{feff}",
+            "\u{202e}ecalevoL",
+            "a\u{2066}b",
+        ];
+        typed_text("name", "\u{5d0}\u{200f}!").unwrap();
+        for wrong in ["", " ", "a\0b", "a\nb", &"é".repeat(256)]
+            .into_iter()
+            .chain(unseen)
+        {
             typed_text("name", wrong).unwrap_err();
         }
     }

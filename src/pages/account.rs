@@ -10,7 +10,7 @@ use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
 use http::header::SET_COOKIE;
 
-use super::answer::{html, see_other};
+use super::answer::{html, refused_as, see_other};
 use super::confirm::confirmed;
 use super::cookies::Cookie;
 use super::failure::Failure;
@@ -18,6 +18,7 @@ use super::frame::Frame;
 use super::pager::Pager;
 use super::provider;
 use super::route::{Answer, NoVariables, Route};
+use super::sign_in::code as code_of;
 use super::site::Site;
 use super::text::{Time, device_name};
 use super::visit::Visit;
@@ -248,11 +249,13 @@ async fn change_password(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answe
     match proven.await {
         Ok(cookie) => visit.renew(&cookie),
         Err(error) => {
+            let code = code_of(&error);
             let complaint = Complaint {
                 field: "current_password",
                 message: wrong_current(error)?,
             };
-            return page(&visit, Shown::complaint(complaint)).await;
+            let page = page(&visit, Shown::complaint(complaint)).await?;
+            return Ok(refused_as(page, code));
         }
     }
     let changed = visit

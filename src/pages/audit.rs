@@ -53,6 +53,8 @@ struct AuditPage {
 struct EventRow {
     at: Time,
     by: String,
+    /// Otherwise `by` is no name, and is shown differently: a user may have any.
+    is_user: bool,
     action: String,
     on: String,
     detail: Option<String>,
@@ -63,10 +65,16 @@ struct EventRow {
 impl From<ListedAuditEvent> for EventRow {
     fn from(listed: ListedAuditEvent) -> EventRow {
         let by = by(&listed).to_owned();
-        let ListedAuditEvent { event, subject, .. } = listed;
+        let ListedAuditEvent {
+            event,
+            actor,
+            subject,
+            ..
+        } = listed;
         EventRow {
             at: Time(event.created_at),
             by,
+            is_user: event.actor.is_some() && actor.is_some(),
             action: told(event.action),
             on: subject
                 .or(event.subject.map(|id| id.to_string()))
@@ -123,6 +131,7 @@ async fn show_audit(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let path = self::path(&team);
     let (mut pager, part) = Pager::new(&visit, path.clone())?;
     let user_id = visit.user_id()?;
+    visit.list_turn(team.id).await?;
     let events = visit
         .app()
         .list_team_events(user_id, user_id, team.id, part);
