@@ -220,11 +220,12 @@ pub struct Settings {
     #[arg(long, env = "INVOICING_TLS_KEY", value_name = "FILE", help_heading = heading::TLS)]
     pub tls_key: Option<PathBuf>,
 
-    /// Seconds for which browsers may reach this host only over TLS (HSTS); 0 sends no such header.
+    /// Seconds for which browsers may reach this host only over TLS (HSTS); 0 sends no such header, except with pages.
     ///
-    /// Needs `tls_cert` and `tls_key`: behind a proxy that speaks TLS, let the proxy send the header. Browsers remember it
-    /// for the whole host, with all ports, and it cannot be taken back over plain HTTP: start with an hour (3600), and end
-    /// with a year (31536000) or two. Every response to a path that the server has carries the header.
+    /// Pages send a year if `origin` is `https`, whatever this says. A number needs `tls_cert` and `tls_key`: behind a proxy
+    /// that speaks TLS, let the proxy send the header. Browsers remember it for the whole host, with all ports, and it
+    /// cannot be taken back over plain HTTP: start with an hour (3600), and end with a year (31536000) or two. Every response
+    /// to a path that the server has carries the header.
     #[arg(
         long,
         env = "INVOICING_HSTS",
