@@ -35,6 +35,7 @@ pub mod tally;
 mod tls;
 pub mod trace;
 mod traffic;
+mod turns;
 mod weak_map;
 
 /// Compiles the example of the README.

@@ -11,7 +11,7 @@
 //!    that long: there is no telling when it will.
 //! 4. A caller with none before it is always admitted: however slow the database was, it is tried again.
 //!
-//! In PostgreSQL's queues (`postgres/turns.rs`) a turn is a connection for one script; in SQLite's queue of changes
+//! In PostgreSQL's queues (`turns.rs`) a turn is a connection for one script; in SQLite's queue of changes
 //! (`sqlite/writer.rs`) it is a group. Each queue has its own pace, so no caller is refused because of what others have
 //! queued (docs/decisions.md, R11).
 

@@ -24,23 +24,21 @@ pub(crate) fn keep_for(pause: Duration, turn: impl Send + 'static) {
 pub(crate) struct WithPause<T: Send + 'static> {
     turn: Option<T>,
     begun: Instant,
-    longest: Duration,
 }
 
 impl<T: Send + 'static> WithPause<T> {
-    /// Begins a turn whose pause is at most `longest`.
-    pub(crate) fn begin(turn: T, longest: Duration) -> WithPause<T> {
+    /// Begins a turn.
+    pub(crate) fn begin(turn: T) -> WithPause<T> {
         WithPause {
             turn: Some(turn),
             begun: Instant::now(),
-            longest,
         }
     }
 }
 
 impl<T: Send + 'static> Drop for WithPause<T> {
     fn drop(&mut self) {
-        keep_for(self.begun.elapsed().min(self.longest), self.turn.take());
+        keep_for(self.begun.elapsed(), self.turn.take());
     }
 }
 
@@ -115,14 +113,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_turn_is_followed_by_a_pause_as_long_but_not_beyond_the_longest() {
+    async fn a_turn_is_followed_by_a_pause_as_long_as_it_took() {
         let turns = Arc::new(Mutex::new(()));
         let begun = Instant::now();
         for seconds in [1, 10, 0] {
             let turn = Arc::clone(&turns).lock_owned().await;
-            let _turn = WithPause::begin(turn, Duration::from_secs(5));
+            let _turn = WithPause::begin(turn);
             sleep(Duration::from_secs(seconds)).await;
         }
-        assert_eq!(begun.elapsed().as_secs(), 1 + 1 + 10 + 5);
+        assert_eq!(begun.elapsed().as_secs(), 2 * (1 + 10));
     }
 }

@@ -68,7 +68,7 @@ impl App {
         let added = self.store.write(holder, async move |sql| {
             sql.run(lock_team(team_id)).await?;
             require_manager(sql, &actor, team_id).await?;
-            require_room(sql, team_id, now).await?;
+            require_room(sql, team_id, now, 0).await?;
             add_api_key(sql, &key, &digest).await?;
             sql.run(audit::insert(&event)).await?;
             Ok(key.clone())
@@ -273,11 +273,16 @@ impl App {
     }
 }
 
-/// Refuses a team that has as many keys as it may have.
-async fn require_room(sql: Sql<'_>, team_id: TeamId, now: Timestamp) -> Result<(), ScriptError> {
+/// Refuses a team that has as many keys as it may have, without those that are `about_to_end`.
+async fn require_room(
+    sql: Sql<'_>,
+    team_id: TeamId,
+    now: Timestamp,
+    about_to_end: i64,
+) -> Result<(), ScriptError> {
     let counted = api_key::count_unrevoked(team_id, now.before(EXPIRED_FOR));
     let counted = sql.run(counted).await?;
-    match counted.is_some_and(|count| count >= KEYS_PER_TEAM) {
+    match counted.is_some_and(|count| count - about_to_end >= KEYS_PER_TEAM) {
         true => Err(Error::Refused(format!(
             "the team has {KEYS_PER_TEAM} keys that are valid or expired within the last ten minutes, and may have no \
              more; revoke those that nobody uses, or wait"
@@ -309,9 +314,11 @@ impl Rotation {
         let key = sql.run(api_key::lock(self.id)).await?.ok_or_else(missing)?;
         let (old, new) = key.rotated(self.successor, self.by.user_id(), self.overlap, self.now)?;
         let secret = new_key(new.mode);
+        // Before anything is changed: on SQLite, changes that share a transaction with one that has to be undone are made
+        // twice.
+        let about_to_end = i64::from(old.revoked_at.is_some());
+        require_room(sql, team_id, self.now, about_to_end).await?;
         sql.run(api_key::replace(&old)).await?;
-        // After the old key is replaced, which may have made room.
-        require_room(sql, team_id, self.now).await?;
         add_api_key(sql, &new, &secret.digest()).await?;
         let event = self.event.clone().in_team(team_id).with_successor(new.id);
         sql.run(audit::insert(&event)).await?;

@@ -98,7 +98,7 @@ pub struct App {
     browser_uses: LastUsed<BrowserSessionId>,
     hashing: Hashing,
     part_turns: PartTurns,
-    import_turns: Arc<Semaphore>,
+    import_turns: Semaphore,
     device_cookies: OnceLock<DeviceCookies>,
     refused_sign_ins: RefusedCounts,
     counts: Counts,
@@ -155,7 +155,7 @@ impl App {
         let cursor_key = shared_secret(&store, SharedSecret::Cursor).await?;
         let (at_once, cores) = store.parts_at_once();
         let part_turns = PartTurns::new(at_once, cores);
-        let import_turns = Arc::new(Semaphore::new(store.imports_at_once()));
+        let import_turns = Semaphore::new(store.imports_at_once());
         Ok(App {
             store,
             clock,
@@ -236,8 +236,13 @@ impl App {
     }
 
     /// The turns to work on an import.
-    pub(crate) fn import_turns(&self) -> &Arc<Semaphore> {
+    pub(crate) fn import_turns(&self) -> &Semaphore {
         &self.import_turns
+    }
+
+    /// How many times as long as an import kept others waiting its team rests afterwards.
+    pub(crate) fn import_rest(&self) -> u32 {
+        self.store.import_rest()
     }
 
     /// The time now, by the clock of this service.

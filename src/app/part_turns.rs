@@ -1,9 +1,10 @@
 //! Turns to make the next part of a long answer, such as an export.
 //!
-//! Few parts are made at once over all long answers, and one per team or user; other tasks that are ready run first, since
-//! on SQLite the thread that asks is the one that reads. A turn must not be held while waiting in a queue that one caller can
-//! make long, so parts are read for [`Holder::Parts`], and each in a turn: of these there are no more than connections that
-//! this holder may have, so no part waits there for others.
+//! Few parts are made at once over all long answers, and one per team or user. The next is for the one that had
+//! [fewer](Turns), so an answer now and then does not wait behind those of a whole team, of whom each is another user. Other
+//! tasks that are ready run first, since on SQLite the thread that asks is the one that reads. A turn must not be held while
+//! waiting in a queue that one caller can make long, so parts are read for [`Holder::Parts`], and each in a turn: of these
+//! there are no more than connections that this holder may have, so no part waits there for others.
 //!
 //! A client that reads fast asks for the next part at once, so each turn is followed by a pause, for so long that all parts
 //! together keep at most half of the cores busy. The rest is left to others, such as those who sign in, whose passwords are
@@ -19,6 +20,7 @@ use tokio::task::yield_now;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::pause::{BusyTime, keep_for};
+use crate::turns::{Turn, Turns};
 use crate::weak_map::WeakMap;
 
 /// The longest pause after a turn, however long it was busy.
@@ -29,7 +31,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct PartTurns(Arc<Shared>);
 
 struct Shared {
-    all: Arc<Semaphore>,
+    all: Turns,
     /// How much longer the pause after a turn is than the turn was busy.
     pause: f64,
     /// Kept while anyone holds or waits for a turn.
@@ -37,9 +39,8 @@ struct Shared {
 }
 
 /// A turn to make a part, held until dropped.
-#[derive(Debug)]
 pub(super) struct PartTurn {
-    of_all: Option<OwnedSemaphorePermit>,
+    of_all: Option<Turn>,
     _of_holder: OwnedSemaphorePermit,
     busy: BusyTime,
     busy_before: Duration,
@@ -52,7 +53,7 @@ impl PartTurns {
         // How much of a turn and its pause together may be busy; beyond all of it there is no pause.
         let share = cores as f64 / (2 * at_once) as f64;
         PartTurns(Arc::new(Shared {
-            all: Arc::new(Semaphore::new(at_once)),
+            all: Turns::new(at_once, &Arc::default()),
             pause: (1.0 / share - 1.0).max(0.0),
             by: WeakMap::default(),
         }))
@@ -61,15 +62,15 @@ impl PartTurns {
     /// Waits for `holder`'s next turn, in work that `busy` measures.
     ///
     /// # Errors
-    /// [`Error::Internal`] if the semaphores were closed, which nothing does.
+    /// [`Error::Internal`] if the semaphore was closed, which nothing does.
     pub(super) async fn next(&self, holder: Holder, busy: &BusyTime) -> Result<PartTurn, Error> {
         let of_holder = self.0.by.get(holder, || Semaphore::new(1));
         let of_holder = of_holder.acquire_owned().await.map_err(Error::internal)?;
-        let all = Arc::clone(&self.0.all).acquire_owned().await;
-        let all = all.map_err(Error::internal)?;
+        // Nothing else of this holder waits, so this is not refused.
+        let of_all = self.0.all.take(holder).await?;
         yield_now().await;
         Ok(PartTurn {
-            of_all: Some(all),
+            of_all: Some(of_all),
             _of_holder: of_holder,
             busy: busy.clone(),
             busy_before: busy.so_far(),
@@ -92,10 +93,16 @@ impl PartTurns {
     }
 }
 
+impl PartTurn {
+    /// How long it was busy until now.
+    pub(super) fn was_busy(&self) -> Duration {
+        self.busy.so_far().saturating_sub(self.busy_before)
+    }
+}
+
 impl Drop for PartTurn {
     fn drop(&mut self) {
-        let busy = self.busy.so_far().saturating_sub(self.busy_before);
-        let pause = busy.mul_f64(self.pause).min(LONGEST_PAUSE);
+        let pause = self.was_busy().mul_f64(self.pause).min(LONGEST_PAUSE);
         keep_for(pause, self.of_all.take());
     }
 }

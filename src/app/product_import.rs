@@ -1,20 +1,25 @@
 //! Imports of products ([`crate::domain::product_import`]): planned first, then carried out.
 //!
 //! 1. A plan reads the products that the lines refer to, [`BATCH`] lines at a time, and decides on each line.
-//! 2. Carrying it out is one transaction. It makes the same plan again, from products that it locks. If these differ from
-//!    those that the shown plan rests on, nothing is changed: [`Error::CatalogChanged`]. If they have more than
-//!    [`MOST_TEXT`] by now, it stops with the same error before it has read all of them.
-//! 3. Otherwise it writes new products, then changed ones, [`BATCH`] products at a time.
-//! 4. A sku that was free in step 2 and is taken by step 3 violates the unique index, and ends the same way.
+//! 2. Before it is carried out, the new products are made, and the changed ones read once more. If these have more than
+//!    [`MOST_TEXT`] by now, it stops with [`Error::CatalogChanged`] before it has read all of them.
+//! 3. Carrying it out is one transaction. It locks the products that the lines refer to, and reads when they were last
+//!    changed. If that is not what the plan rests on, nothing is changed: [`Error::CatalogChanged`]. Until then it has only
+//!    read: on SQLite, what has to be undone makes all that shares its transaction be done twice.
+//! 4. Otherwise it writes new products, then changed ones, [`BATCH`] products at a time. A sku that was free in step 3 and
+//!    is taken by now violates the unique index, and ends the same way.
 //!
 //! A plan kept for a user consists of the file, and a digest of what the plan rests on. Its row is deleted in the
 //! transaction that carries it out, so of two that try, one finds it gone.
 //!
-//! One transaction of ten thousand rows: CONTRIBUTING.md says how long others wait for it.
+//! One transaction of ten thousand rows: CONTRIBUTING.md says how long others wait for it. So all that can be done before
+//! it is.
 
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use tokio::task::spawn_blocking;
+use tokio::time::Instant;
 
 use super::App;
 use super::author::Change;
@@ -30,10 +35,9 @@ use crate::domain::member::Role;
 use crate::domain::product::{NewProduct, Product, ProductChanges, StatusFilter};
 use crate::domain::product_csv::Lines;
 use crate::domain::product_import::{
-    Asked, Counts, ImportPlan, KEPT_FOR, KeptImport, Planned, PlannedLine, Planner, Schemas, Seen,
+    Asked, ImportPlan, KEPT_FOR, KeptImport, Planned, Planner, RestsOn, Schemas, Seen,
 };
 use crate::domain::secret::Digest;
-use crate::domain::time::Timestamp;
 use crate::generated::catalog::schemas;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, audit, product, product_import};
@@ -66,14 +70,9 @@ impl App {
         let mut planner = Planner::new(SCHEMAS, seen);
         let mut text_bytes = 0;
         for batch in lines.chunks(BATCH) {
-            let asked = Asked::by(batch);
-            let find =
-                async move |sql: Sql<'_>| product_import::find(sql, catalog, &asked, false).await;
-            let found = self.store.read(catalog, find).await?;
+            let found = self.find_products(catalog, Asked::by(batch), false).await?;
             text_bytes += found.iter().map(Product::text_bytes).sum::<usize>();
             planner.plan(batch, found);
-            // SQLite reads on this thread.
-            tokio::task::yield_now().await;
         }
         let (planned, rests_on) = planner.finish();
         Ok(ImportPlan {
@@ -88,16 +87,18 @@ impl App {
     /// Carries out a plan for the operator, except for the lines that it refuses: all of it or nothing.
     ///
     /// # Errors
-    /// [`Error::CatalogChanged`] when the plan does not hold any more, or is about more than 16 MiB of text; any store
+    /// [`Error::CatalogChanged`] when the plan does not hold any more, or changes products with more than 16 MiB of text; any store
     /// error.
     pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
-        let import = self.import(&Actor::Operator, plan);
-        let done = self.store.write(plan.catalog, async move |sql| {
+        let import = self.prepare(&Actor::Operator, plan).await?;
+        let done = self.store.write(Holder::Service, async move |sql| {
+            let team_id = import.catalog.team_id;
             // The team may be deleted between two imports of one file.
-            sql.run(lock_team(import.catalog.team_id)).await?;
+            sql.run((product_import::hold(team_id), lock_team(team_id)))
+                .await?;
             carry_out(sql, &import).await
         });
-        done.await.map(drop).map_err(taken_meanwhile)
+        done.await.map_err(taken_meanwhile)
     }
 
     /// Keeps a plan for a user to confirm, in place of the one that the user has in this catalog. `csv` is the file that the
@@ -152,7 +153,7 @@ impl App {
         }
     }
 
-    /// Carries out a kept plan, once.
+    /// Carries out a kept plan, once. `begun` is set once its transaction begins, for which all other changes wait on SQLite.
     ///
     /// # Errors
     /// As for [`get_kept_import`](App::get_kept_import); [`Error::InvalidToken`] when the person is no longer signed in.
@@ -161,18 +162,19 @@ impl App {
         person: Person,
         catalog: Catalog,
         id: ProductImportId,
-    ) -> Result<Counts, Error> {
-        let user_id = person.user_id;
-        let (lines, rests_on) = self.find_kept(user_id, catalog, id).await?;
+        begun: Arc<OnceLock<Instant>>,
+    ) -> Result<(), Error> {
+        let plan = self.get_kept_import(person.user_id, catalog, id).await?;
         let change = self.change_by(&person, catalog);
-        let mut import = self.import_of(&Actor::Person(person), catalog, lines, rests_on);
+        let mut import = self.prepare(&Actor::Person(person), &plan).await?;
+        drop(plan);
         import.event = import.event.to(id.0);
+        import.kept = Some(id);
         let done = self.store.write(catalog, async move |sql| {
-            let spend = product_import::spend(catalog, id).rule(|spent| match spent {
-                0 => Err(Error::ImportNotKept),
-                _ => Ok(()),
-            });
-            sql.run((change.require_author(), spend)).await?;
+            begun.get_or_init(Instant::now);
+            // Before the person is held: of two imports of a team, none keeps what ends the person's session waiting for both.
+            sql.run(product_import::hold(catalog.team_id)).await?;
+            sql.run(change.require_author()).await?;
             carry_out(sql, &import).await
         });
         done.await.map_err(taken_meanwhile)
@@ -220,97 +222,117 @@ impl App {
         self.change(Author { catalog, right })
     }
 
-    fn import(&self, by: &Actor, plan: &ImportPlan) -> Import {
-        self.import_of(by, plan.catalog, plan.lines.clone(), plan.rests_on)
+    /// Step 2.
+    async fn prepare(&self, by: &Actor, plan: &ImportPlan) -> Result<Import, Error> {
+        let (catalog, now) = (plan.catalog, self.now());
+        let mut import = Import {
+            catalog,
+            asked: plan.lines.chunks(BATCH).map(Asked::by).collect(),
+            rests_on: plan.rests_on,
+            new: Vec::new(),
+            changed: Vec::new(),
+            kept: None,
+            event: self.event(by, Action::ImportProducts).in_catalog(catalog),
+        };
+        let mut text_bytes = 0;
+        for batch in plan.planned.chunks(BATCH) {
+            let mut changes = HashMap::new();
+            for line in batch {
+                match &line.planned {
+                    Planned::New(new) => {
+                        let new = NewProduct::clone(new);
+                        import.new.push(new.into_product(self.ids.next(now), now));
+                    }
+                    Planned::Changed(id, change) => drop(changes.insert(*id, change)),
+                    Planned::Unchanged(_) | Planned::Refused(_) => {}
+                }
+            }
+            if changes.is_empty() {
+                continue;
+            }
+            let asked = Asked {
+                ids: changes.keys().copied().collect(),
+                skus: Vec::new(),
+            };
+            let found = self.find_products(catalog, asked, true).await?;
+            text_bytes += found.iter().map(Product::text_bytes).sum::<usize>();
+            if text_bytes > MOST_TEXT {
+                return Err(Error::CatalogChanged);
+            }
+            import.changed.extend(found.into_iter().filter_map(|it| {
+                let changes = ProductChanges::clone(changes.get(&it.id)?);
+                Some(it.update(changes, now))
+            }));
+        }
+        Ok(import)
     }
 
-    fn import_of(&self, by: &Actor, catalog: Catalog, lines: Lines, rests_on: Digest) -> Import {
-        let now = self.now();
-        // One for each line, whichever of them turn out to be new.
-        let ids = lines.iter().map(|_| self.ids.next(now)).collect();
-        Import {
-            catalog,
-            lines,
-            rests_on,
-            ids,
-            now,
-            event: self.event(by, Action::ImportProducts).in_catalog(catalog),
-        }
+    /// Finds products of a batch of lines, perhaps since they are about to change.
+    async fn find_products(
+        &self,
+        catalog: Catalog,
+        asked: Asked,
+        to_change: bool,
+    ) -> Result<Vec<Product>, Error> {
+        let find = async move |sql: Sql<'_>| {
+            let found = product_import::find(sql, catalog, &asked).await?;
+            if to_change {
+                product_import::warm_up(sql, catalog, &found).await?;
+            }
+            Ok(found)
+        };
+        let found = self.store.read(catalog, find).await?;
+        // SQLite reads on this thread.
+        tokio::task::yield_now().await;
+        Ok(found)
     }
 }
 
 /// An import to carry out.
 struct Import {
     catalog: Catalog,
-    lines: Lines,
+    /// What the lines ask for, by batch.
+    asked: Vec<Asked>,
     rests_on: Digest,
-    /// The ids of products that are added, by line.
-    ids: Vec<ProductId>,
-    now: Timestamp,
+    new: Vec<Product>,
+    /// As they are afterwards.
+    changed: Vec<Product>,
+    /// The kept plan that this spends.
+    kept: Option<ProductImportId>,
     event: AuditEvent,
 }
 
-/// Steps 2 and 3.
-async fn carry_out(sql: Sql<'_>, import: &Import) -> Result<Counts, ScriptError> {
+/// Steps 3 and 4, once the imports of the team are held.
+async fn carry_out(sql: Sql<'_>, import: &Import) -> Result<(), ScriptError> {
     let catalog = import.catalog;
-    sql.run(product_import::hold(catalog)).await?;
-    let mut seen = Seen::default();
-    let mut planner = Planner::new(SCHEMAS, &mut seen);
-    let mut text_bytes = 0;
-    for batch in import.lines.chunks(BATCH) {
-        let found = product_import::find(sql, catalog, &Asked::by(batch), true).await?;
-        text_bytes += found.iter().map(Product::text_bytes).sum::<usize>();
-        if text_bytes > MOST_TEXT {
-            return Err(Error::CatalogChanged.into());
-        }
-        planner.plan(batch, found);
+    let is_kept = |id| product_import::is_kept(catalog, id).rule(require_kept);
+    sql.run(import.kept.map(is_kept)).await?;
+    let mut rests_on = RestsOn::default();
+    for asked in &import.asked {
+        rests_on.add(product_import::lock_last_changes(sql, catalog, asked).await?);
     }
-    let (planned, rests_on) = planner.finish();
-    if rests_on != import.rests_on {
+    if rests_on.digest() != import.rests_on {
         return Err(Error::CatalogChanged.into());
     }
-    let counts = Counts::of(&planned);
-    for (planned, ids) in planned.chunks(BATCH).zip(import.ids.chunks(BATCH)) {
-        write(sql, import, planned, ids).await?;
+    let spend = |id| {
+        let spend = product_import::spend(catalog, id).rule(|spent| Ok(spent > 0));
+        spend.rule(require_kept)
+    };
+    sql.run(import.kept.map(spend)).await?;
+    for new in import.new.chunks(BATCH) {
+        product::insert_all(sql, catalog, new).await?;
     }
-    sql.run(audit::insert(&import.event)).await?;
-    Ok(counts)
+    for changed in import.changed.chunks(BATCH) {
+        product::update_all(sql, catalog, changed).await?;
+    }
+    sql.run(audit::insert(&import.event)).await.map(drop)
 }
 
-/// Step 3, for some lines.
-async fn write(
-    sql: Sql<'_>,
-    import: &Import,
-    lines: &[PlannedLine],
-    ids: &[ProductId],
-) -> Result<(), ScriptError> {
-    let new = lines.iter().zip(ids).filter_map(|(line, id)| {
-        let Planned::New(new) = &line.planned else {
-            return None;
-        };
-        Some(NewProduct::clone(new).into_product(*id, import.now))
-    });
-    let new: Vec<Product> = new.collect();
-    product::insert_all(sql, import.catalog, &new).await?;
-    let changes: HashMap<_, _> = lines
-        .iter()
-        .filter_map(|line| match &line.planned {
-            Planned::Changed(id, changes) => Some((*id, changes)),
-            _ => None,
-        })
-        .collect();
-    let asked = Asked {
-        ids: changes.keys().copied().collect(),
-        skus: Vec::new(),
-    };
-    // These rows are locked already.
-    let found = product_import::find(sql, import.catalog, &asked, false).await?;
-    let changed = found.into_iter().filter_map(|product| {
-        let changes = ProductChanges::clone(changes.get(&product.id)?);
-        Some(product.update(changes, import.now))
-    });
-    let changed: Vec<Product> = changed.collect();
-    product::update_all(sql, import.catalog, &changed).await
+fn require_kept(is_kept: bool) -> Result<(), Error> {
+    match is_kept {
+        true => Ok(()),
+        false => Err(Error::ImportNotKept),
+    }
 }
 
 /// Step 4.

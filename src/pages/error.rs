@@ -2,6 +2,7 @@
 
 use askama::Template;
 use bytes::Bytes;
+use http::header::RETRY_AFTER;
 use http::{HeaderMap, Response, StatusCode};
 
 use super::answer::{html, refused_as, see_other};
@@ -32,6 +33,18 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
             "The form or link is of another site, or the browser does not say from where it comes. Nothing was changed."
                 .to_owned(),
         ),
+        Failure::ImportTooSoon(wait) => {
+            let seconds = wait.as_secs() + 1;
+            headers.insert(RETRY_AFTER, seconds.into());
+            (
+                StatusCode::TOO_MANY_REQUESTS,
+                "Your team has just imported a large file",
+                format!(
+                    "Everybody else waits while one is imported, so the next may follow in {seconds} seconds. \
+                     Nothing was changed, and the plan is kept: go back to it then."
+                ),
+            )
+        }
         Failure::WrongApp(why) => (
             StatusCode::BAD_REQUEST,
             "The app cannot sign you in",

@@ -1,5 +1,7 @@
 //! Why a request for a page gets something other than the page.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::Response;
 use openapi_dropshot_runtime::{Rejection, RequestError};
@@ -19,6 +21,8 @@ pub(super) enum Failure {
     PasswordsOff,
     /// There is no such page, or not for this person.
     NotFound,
+    /// The team has just imported much, and may import again after this time.
+    ImportTooSoon(Duration),
     /// An app has sent the user here with a wrong request, and cannot be told.
     WrongApp(&'static str),
     /// Something has to come first, such as a proof of identity.
@@ -35,6 +39,7 @@ impl Failure {
             Failure::OtherOrigin => Some(ErrorCode("other_origin")),
             Failure::PasswordsOff => Some(ErrorCode("passwords_off")),
             Failure::NotFound => Some(ErrorCode("not_found")),
+            Failure::ImportTooSoon(_) => Some(ErrorCode("import_too_soon")),
             Failure::WrongApp(_) => Some(ErrorCode("wrong_app")),
         }
     }

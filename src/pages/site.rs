@@ -1,9 +1,10 @@
 //! The state that all pages share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Mutex as Queue, OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use crate::domain::id::{TeamId, UserId};
 use crate::pause::{WithPause, keep_for};
@@ -31,10 +32,15 @@ pub(super) struct Site {
     teams: WeakMap<TeamId, Team>,
 }
 
+/// The longest that a team waits after an import.
+const LONGEST_REST: Duration = Duration::from_secs(60);
+
 /// The imports of a team.
 struct Team {
     room: Arc<Semaphore>,
     line: Arc<Queue<()>>,
+    /// When the next may be carried out.
+    next: Mutex<Instant>,
 }
 
 impl Site {
@@ -61,6 +67,7 @@ impl Site {
         let team = self.teams.get(team_id, || Team {
             room: Arc::new(Semaphore::new(OF_A_TEAM)),
             line: Arc::default(),
+            next: Mutex::new(Instant::now()),
         });
         Some(Import {
             _of_user: of_user.try_acquire_owned().ok()?,
@@ -101,13 +108,52 @@ pub(super) struct Import {
 }
 
 impl Import {
-    /// Does work that is costly for all others: one import of a team at a time, of all teams as many as there are `turns`,
-    /// and with a pause after each that is as long as it took. So half of the time is left, however often anyone imports.
-    pub(super) async fn work<T>(&self, turns: &Arc<Semaphore>, work: impl Future<Output = T>) -> T {
-        let first_of_team = Arc::clone(&self.team.line).lock_owned().await;
-        let turn = Arc::clone(turns).acquire_owned().await;
-        let _turn = WithPause::begin((turn, first_of_team), Duration::MAX);
+    /// Does work that is costly for all others: one import of a team at a time, with a pause after each that is as long as it
+    /// took, and of all teams as many as there are `turns`. So half of the time is left, however often a team imports.
+    pub(super) async fn work<T>(&self, turns: &Semaphore, work: impl Future<Output = T>) -> T {
+        let (_line, _turn) = self.turn(turns).await;
         work.await
+    }
+
+    /// As [`work`](Import::work), for work that tells when all changes of others began to wait for it. The team rests for
+    /// `times` as long as they waited, but no longer than [`LONGEST_REST`].
+    ///
+    /// # Errors
+    /// For how long the team still rests.
+    pub(super) async fn carry_out<T>(
+        &self,
+        turns: &Semaphore,
+        times: u32,
+        work: impl AsyncFnOnce(Arc<OnceLock<Instant>>) -> T,
+    ) -> Result<T, Duration> {
+        let (_line, _turn) = self.turn(turns).await;
+        let rests = *self.team.next() - Instant::now();
+        if !rests.is_zero() {
+            return Err(rests);
+        }
+        let begun = Arc::<OnceLock<Instant>>::default();
+        let done = work(Arc::clone(&begun)).await;
+        if let Some(begun) = begun.get() {
+            let rest = LONGEST_REST.min(begun.elapsed() * times);
+            *self.team.next() = Instant::now() + rest;
+            keep_for(rest, Arc::clone(&self.team));
+        }
+        Ok(done)
+    }
+
+    /// Waits until it is the first of its team, and for one of the `turns`.
+    async fn turn<'a>(&self, turns: &'a Semaphore) -> (impl Send + use<>, impl Send + use<'a>) {
+        let first = Arc::clone(&self.team.line).lock_owned().await;
+        let turn = turns.acquire().await;
+        // The line keeps the team: it would be forgotten during the pause, if it has no other import.
+        (WithPause::begin((first, Arc::clone(&self.team))), turn)
+    }
+}
+
+impl Team {
+    fn next(&self) -> std::sync::MutexGuard<'_, Instant> {
+        // Nothing panics while it is locked.
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -158,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn imports_are_done_one_after_another_with_a_pause_as_long() {
+    async fn imports_are_done_one_after_another_and_a_team_pauses_as_long() {
         let (site, turns) = (site(), Arc::new(Semaphore::new(1)));
         let begun = Instant::now();
         let work = async |(team_id, user_id)| {
@@ -169,7 +215,44 @@ mod tests {
         };
         // The second team does not wait for all of the first.
         let done = join_all([(1, 1), (1, 2), (2, 3)].map(work)).await;
-        assert_eq!(done, [1, 5, 3]);
+        assert_eq!(done, [1, 3, 2]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_team_that_comes_back_finds_its_pause_and_its_rest() {
+        let (site, turns) = (site(), Arc::new(Semaphore::new(2)));
+        let work = async |team_id| {
+            let import = site.import(team(team_id), user(1)).unwrap();
+            let second = async |begun: Arc<OnceLock<_>>| {
+                begun.set(Instant::now()).unwrap();
+                sleep(Duration::from_secs(1)).await;
+            };
+            import.carry_out(&turns, 10, second).await
+        };
+        let begun = Instant::now();
+        assert_eq!(work(1).await, Ok(()));
+        // After the pause.
+        assert_eq!(work(1).await, Err(Duration::from_secs(9)));
+        assert_eq!(begun.elapsed().as_secs(), 2);
+        assert_eq!(work(2).await, Ok(()));
+        sleep(Duration::from_secs(8)).await;
+        assert_eq!(work(1).await, Ok(()));
+        assert_eq!(begun.elapsed().as_secs(), 12);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_team_rests_for_a_minute_at_most() {
+        let (site, turns) = (site(), Arc::new(Semaphore::new(2)));
+        let work = async || {
+            let import = site.import(team(1), user(1)).unwrap();
+            let long = async |begun: Arc<OnceLock<_>>| {
+                begun.set(Instant::now()).unwrap();
+                sleep(Duration::from_secs(10)).await;
+            };
+            import.carry_out(&turns, 100, long).await
+        };
+        assert_eq!(work().await, Ok(()));
+        assert_eq!(work().await, Err(Duration::from_secs(50)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -183,6 +266,6 @@ mod tests {
             begun.elapsed().as_secs()
         };
         let done = join_all([(1, 1, 10), (1, 2, 10), (2, 3, 1), (3, 4, 1)].map(work)).await;
-        assert_eq!(done, [10, 30, 1, 3]);
+        assert_eq!(done, [10, 30, 1, 2]);
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::connect::Connector;
 use super::preparing::Preparing;
-use super::turns::Turn;
+use crate::turns::Turn;
 
 /// How long a caller waits for an answer, as in SQLite.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
@@ -52,13 +52,13 @@ pub(super) struct Checkout {
     pool: Pool,
     connector: Connector,
     /// Given back after the connection.
-    _turn: Turn,
+    _turns: (Turn, Option<Turn>),
 }
 
 impl Checkout {
     pub(super) fn new(
         connection: Object,
-        turn: Turn,
+        turns: (Turn, Option<Turn>),
         pool: Pool,
         connector: Connector,
     ) -> Checkout {
@@ -69,7 +69,7 @@ impl Checkout {
             sent: AtomicU64::new(0),
             pool,
             connector,
-            _turn: turn,
+            _turns: turns,
         }
     }
 

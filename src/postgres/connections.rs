@@ -7,15 +7,18 @@ use deadpool_postgres::Pool;
 use super::checkout::Checkout;
 use super::connect::Connector;
 use super::counts::Counts;
-use super::turns::Turns;
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
+use crate::turns::Turns;
 
 /// The connections to one database.
 pub(super) struct Connections {
     pub(super) pool: Pool,
     /// Taking a connection from the pool requires a turn.
     pub(super) turns: Turns,
+    /// So does a change of a team or a user in a transaction of its own, which may wait for a lock: a turn among these, which
+    /// are half as many. One person may be several holders, who wait for each other's locks.
+    pub(super) changes: Turns,
     pub(super) connector: Connector,
     pub(super) counts: Arc<Counts>,
 }
@@ -26,8 +29,32 @@ impl Connections {
     /// # Errors
     /// [`ScriptError::Retry`] when none can be made; [`ScriptError::Final`] when the wait would be too long.
     pub(super) async fn checkout(&self, holder: Holder) -> Result<Checkout, ScriptError> {
+        self.checkout_within(None, holder).await
+    }
+
+    /// As [`checkout`](Connections::checkout), for a change in a transaction of its own.
+    ///
+    /// # Errors
+    /// As for [`checkout`](Connections::checkout).
+    pub(super) async fn checkout_to_change(&self, holder: Holder) -> Result<Checkout, ScriptError> {
+        let change = match holder {
+            Holder::Team(_) | Holder::User(_) => Some(&self.changes),
+            _ => None,
+        };
+        self.checkout_within(change, holder).await
+    }
+
+    async fn checkout_within(
+        &self,
+        some: Option<&Turns>,
+        holder: Holder,
+    ) -> Result<Checkout, ScriptError> {
         // Also counts callers that stop waiting.
         let _waited = self.counts.waits.timed();
+        let among_some = match some {
+            Some(turns) => Some(turns.take(holder).await?),
+            None => None,
+        };
         let turn = self.turns.take(holder).await?;
         let connection = self
             .pool
@@ -36,7 +63,7 @@ impl Connections {
             .map_err(|error| ScriptError::Retry(error.into()))?;
         Ok(Checkout::new(
             connection,
-            turn,
+            (turn, among_some),
             self.pool.clone(),
             self.connector.clone(),
         ))

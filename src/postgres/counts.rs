@@ -1,5 +1,7 @@
 //! Counters of the store.
 
+use std::sync::Arc;
+
 use crate::tally::{Count, SIZES, Spread, TIMES};
 
 /// What has happened since the database was opened.
@@ -8,7 +10,7 @@ pub struct Counts {
     /// How long scripts waited for a connection: for their turn, and for it to open.
     pub waits: Spread,
     /// Scripts refused because their turn would have come too late.
-    pub refused: Count,
+    pub refused: Arc<Count>,
     /// How often a script was run again because the server asked for it or a connection was lost.
     pub retries: Count,
     /// How long changes waited for their group.
@@ -23,7 +25,7 @@ impl Default for Counts {
     fn default() -> Counts {
         Counts {
             waits: Spread::new(TIMES),
-            refused: Count::default(),
+            refused: Arc::default(),
             retries: Count::default(),
             group_waits: Spread::new(TIMES),
             groups: Spread::new(SIZES),

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use tokio_postgres::error::SqlState;
 
-use crate::domain::Error;
+use crate::domain::{Cause, Error};
 use crate::sql::ScriptError;
 
 /// What an unacknowledged commit means: promise 4 of the [store](super).
@@ -73,11 +73,17 @@ fn violated(index: &str) -> Option<Error> {
 
 /// Whether a change was refused because its session is read-only.
 pub(super) fn is_read_only(error: &Error) -> bool {
-    let Error::Unavailable(cause) = error else {
-        return false;
-    };
+    matches!(error, Error::Unavailable(cause) if has_code(cause, &SqlState::READ_ONLY_SQL_TRANSACTION))
+}
+
+/// Whether a lock did not come free in time.
+pub(super) fn is_locked(cause: &Cause) -> bool {
+    has_code(cause, &SqlState::LOCK_NOT_AVAILABLE)
+}
+
+fn has_code(cause: &Cause, code: &SqlState) -> bool {
     let cause = cause.downcast_ref::<tokio_postgres::Error>();
-    cause.and_then(|it| it.code()) == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
+    cause.and_then(|it| it.code()) == Some(code)
 }
 
 fn has_io_error(error: &tokio_postgres::Error) -> bool {

@@ -14,9 +14,9 @@ use super::member::{End, Event, Outcome, Report, Said};
 use super::seat::Seat;
 use super::together::{self, Answer, Kept};
 use super::transaction::{BEGIN_OF_GROUP, BEGIN_OF_SEVERAL, COMMIT, ROLLBACK};
-use super::turns::Turn;
 use crate::causes::causes;
 use crate::sql::ScriptError;
+use crate::turns::Turn;
 
 /// A transaction, and the progress of its members.
 pub(super) struct Group {

@@ -16,33 +16,32 @@
 //!    commits, and all get their answers.
 //! 5. If a statement failed, or a script was refused after it had written something, the transaction is rolled back, and
 //!    each change tries again in a transaction of its own: no answer depends on what another caller asked for. The holder
-//!    that spoilt the group gets no seat for a [while](APART): its changes go alone. (A change that was alone in its group
-//!    has its answer.) Among changes that shared the failed statement, those have spoilt it that are also refused alone, or
-//!    are [slow](SLOW). If a holder [often](OFTEN) shares one, and a [lock may have kept](KEPT) its changes, they go alone,
-//!    too: otherwise one whose changes are not quite slow could have groups undone all the time.
+//!    that spoilt the group gets no seat for [a while](super::apart): its changes go alone. (A change that was alone in its
+//!    group has its answer.)
 //! 6. The whole group waits for a lock that another transaction holds, so that wait is kept short (`transaction.rs`). Alone,
-//!    a change waits as long as ever.
+//!    a change waits for longer, and tries again (`retry.rs`).
 //!
 //! Promises 1 to 5 of the [store](super) hold for a group as for a single change. Nothing has happened until COMMIT is sent,
 //! so each may try again; if COMMIT is not answered, the outcome is unknown, and no change is repeated.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
+use super::apart::Apart;
 use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
 use super::gather::gather;
 use super::group::Group;
 use super::seat::Seat;
 use super::statements::LONGEST_PREPARED;
-use super::turns::{Turn, Turns};
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
+use crate::turns::{Turn, Turns};
 
 /// The most changes in a group. What they send is in memory at once, and undone at once.
 const LARGEST: usize = 64;
@@ -54,22 +53,6 @@ const LANES: usize = 2;
 
 /// A change with less time left goes alone: if it were late, it would undo what the others have done.
 const LEAST_TIME: Duration = Duration::from_millis(500);
-
-/// How long the changes of a holder that spoilt a group go alone.
-const APART: Duration = Duration::from_secs(1);
-
-/// A change that shared the failed statement and takes longer than this alone has waited for a lock there, too. This is
-/// longer than a group waits for a lock, and than all changes of a group take when they go alone at the same time.
-const SLOW: Duration = Duration::from_millis(200);
-
-/// A change that takes this long alone may have waited for a lock: as long as a group does (`transaction.rs`).
-const KEPT: Duration = Duration::from_millis(50);
-
-/// In how many groups undone within [`APART`] a holder may share the failed statement.
-const OFTEN: u32 = 3;
-
-/// Changes that begin to go alone within this time were in one group.
-const TOGETHER: Duration = Duration::from_millis(20);
 
 /// The groups of a store.
 pub(super) struct Groups(Arc<Queue>);
@@ -87,17 +70,8 @@ struct State {
     busy: HashSet<Subject>,
     /// Lanes at work.
     lanes: usize,
-    /// Whose changes go alone, and until when.
-    apart: HashMap<Holder, Instant>,
-    /// Who has shared failed statements of late.
-    shared: HashMap<Holder, Shared>,
-}
-
-/// How often a holder has shared a failed statement.
-struct Shared {
-    groups: u32,
-    first: Instant,
-    last: Instant,
+    /// Whose changes go alone.
+    apart: Apart,
 }
 
 /// A change that waits for its group.
@@ -127,7 +101,7 @@ impl Groups {
         Groups(Arc::new(Queue {
             connections: Arc::clone(connections),
             // One group waits while others are under way.
-            seats: Turns::new(LARGEST * (LANES + 1), &connections.counts),
+            seats: Turns::new(LARGEST * (LANES + 1), &connections.counts.refused),
             state: Mutex::default(),
         }))
     }
@@ -140,23 +114,15 @@ impl Groups {
 
     /// Whether changes for `holder` may join groups now.
     pub(super) fn takes(&self, holder: Holder) -> bool {
-        let mut state = self.0.state();
-        if state.apart.is_empty() {
-            return true;
-        }
-        let now = Instant::now();
-        state.apart.retain(|_, until| *until > now);
-        !state.apart.contains_key(&holder)
+        !self.0.state().apart.has(holder, Instant::now())
     }
 
     /// Notes how a change went alone after its group was undone and it may have spoilt it: step 5.
     pub(super) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
-        let now = Instant::now();
         let mut state = self.0.state();
-        let is_often = took >= KEPT && state.shares(holder, now - took);
-        if was_refused || took >= SLOW || is_often {
-            state.apart.insert(holder, now + APART);
-        }
+        state
+            .apart
+            .went_alone(holder, was_refused, took, Instant::now());
     }
 
     /// Steps 1 and 2, for one change.
@@ -207,22 +173,6 @@ impl Queue {
 }
 
 impl State {
-    /// Counts that a change of `holder`, whose group was undone at `undone`, shared the failed statement. Returns whether
-    /// that happens often.
-    fn shares(&mut self, holder: Holder, undone: Instant) -> bool {
-        self.shared.retain(|_, it| undone < it.first + APART);
-        let shared = self.shared.entry(holder).or_insert(Shared {
-            groups: 1,
-            first: undone,
-            last: undone,
-        });
-        if undone > shared.last + TOGETHER {
-            shared.groups += 1;
-            shared.last = undone;
-        }
-        shared.groups > OFTEN
-    }
-
     /// Which of the waiting changes may start: step 2.
     fn ready(&self) -> Vec<bool> {
         let (mut room, mut behind) = (LARGEST, HashSet::<Subject>::new());
@@ -239,10 +189,10 @@ impl State {
     /// Takes out the changes that may start.
     fn next(&mut self) -> Vec<Waiting> {
         let now = Instant::now();
-        let (apart, time_for_it) = (&self.apart, now + LEAST_TIME);
+        let (apart, time_for_it) = (&mut self.apart, now + LEAST_TIME);
         // Drops those whose callers have gone, and those that go alone from now on.
         self.waiting.retain(|change| {
-            let is_apart = apart.get(&change.holder).is_some_and(|until| *until > now);
+            let is_apart = apart.has(change.holder, now);
             !change.seat.is_closed() && !is_apart && change.deadline > time_for_it
         });
         let ready = self.ready().into_iter();
@@ -300,13 +250,9 @@ async fn make(queue: &Queue, connection: Checkout, changes: Vec<Waiting>) {
         let _ = change.seat.send(seat);
     }
     let spoilt = group.end(counts).await;
-    let until = Instant::now() + APART;
-    let spoilt = holders
-        .into_iter()
-        .zip(spoilt)
-        .filter(|(_, spoilt)| *spoilt);
-    let apart = spoilt.map(|(holder, _)| (holder, until));
-    queue.state().apart.extend(apart);
+    let spoilt = holders.into_iter().zip(spoilt).filter(|it| it.1);
+    let (mut state, now) = (queue.state(), Instant::now());
+    spoilt.for_each(|(holder, _)| state.apart.insert(holder, now));
 }
 
 impl Drop for Lane {
@@ -436,19 +382,5 @@ mod tests {
         };
         assert_eq!(state.next().len(), 1);
         assert!(state.waiting.is_empty());
-    }
-
-    #[test]
-    fn who_shares_the_failed_statement_of_many_groups_within_a_second_goes_apart() {
-        let (mut state, begun) = (State::default(), Instant::now());
-        let mut shares = |millis| {
-            let undone = begun + Duration::from_millis(millis);
-            state.shares(Holder::Service, undone)
-        };
-        // Several changes of a group count once.
-        assert_eq!([0, 5, 50, 60, 100].map(&mut shares), [false; 5]);
-        assert!(shares(150));
-        assert_eq!([1_000, 1_050, 1_100].map(&mut shares), [false; 3]);
-        assert!(shares(1_150));
     }
 }

@@ -3,7 +3,7 @@
 use futures::future::join;
 
 use super::checkout::Checkout;
-use super::error::{at_commit, is_read_only};
+use super::error::{at_commit, is_locked, is_read_only};
 use super::member::Member;
 use super::statements::{Rows, Sent};
 use super::transaction::{COMMIT, ROLLBACK};
@@ -79,7 +79,7 @@ impl Handle {
     /// Commits what a script changed in its own transaction, unless it failed, and gives the connection back.
     ///
     /// # Errors
-    /// What the script returned, or the server's answer to the commit.
+    /// What the script returned, or the server's answer to the commit; [`ScriptError::Retry`] when a lock did not come free.
     pub(crate) async fn end<T>(self, result: Result<T, ScriptError>) -> Result<T, ScriptError> {
         match (&result, &self.0) {
             (Ok(_), Scope::Own(checkout, _)) => {
@@ -103,7 +103,14 @@ impl Handle {
             // The group ends for all its members.
             (_, Scope::Group(_)) => {}
         }
-        result
+        match (result, &self.0) {
+            (Err(ScriptError::Final(Error::Unavailable(cause))), Scope::Own(..))
+                if is_locked(&cause) =>
+            {
+                Err(ScriptError::Retry(cause))
+            }
+            (result, _) => result,
+        }
     }
 }
 

@@ -21,9 +21,9 @@ use super::connections::Connections;
 use super::gather::gather;
 use super::statements::{LONGEST_PREPARED, Rows, Sent};
 use super::together::{self, Kept};
-use super::turns::{Turn, Turns};
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
+use crate::turns::{Turn, Turns};
 
 /// The most lookups that a lane makes at a time.
 const LARGEST: usize = 64;
@@ -77,7 +77,7 @@ impl Lookups {
             connections: Arc::clone(connections),
             holder,
             // As many may wait as are under way.
-            seats: Turns::new(2 * LARGEST * LANES, &connections.counts),
+            seats: Turns::new(2 * LARGEST * LANES, &connections.counts.refused),
             state: Mutex::default(),
         }))
     }

@@ -11,7 +11,7 @@
 //!    transaction. A server that leaves a statement unanswered for longer than its own limit hangs, so no other request is
 //!    given a connection that waits for it. Waiting for a connection or a lock says nothing about the server.
 //! 3. A serialization failure, a deadlock, a lost connection and a server that has become a standby are retried within the
-//!    deadline: nothing has happened then.
+//!    deadline: nothing has happened then. So is a change that waits for a lock, so that it does so without a connection.
 //! 4. But once COMMIT was sent, its answer counts. If none comes, the change may or may not have happened, and it is not
 //!    repeated: `Unavailable`. The caller may repeat it under its idempotency key.
 //! 5. The commit itself has no time limit on the server. If PostgreSQL is told to stop waiting for a synchronous standby, it
@@ -49,7 +49,7 @@
 //! - `preparing.rs`: whether a pooler stands in between: 6 above.
 //! - `pool.rs`: the pool of connections.
 //! - `checkout.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
-//! - `turns.rs`, `served.rs`: who gets a connection next, and who would wait for too long (`src/pace.rs`).
+//! - `src/turns.rs`: who gets a connection next, and who would wait for too long (`src/pace.rs`).
 //! - `retry.rs`: 2 to 5 above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
 //! - `inspect.rs`: inspects the database without changing it.
@@ -65,6 +65,7 @@
 //! - `error.rs`: the one place where a database error becomes a domain error.
 
 mod address;
+mod apart;
 mod cancel;
 mod checkout;
 mod connect;
@@ -85,12 +86,10 @@ mod pool;
 mod preparing;
 pub(crate) mod retry;
 mod seat;
-mod served;
 mod statements;
 mod tls;
 mod together;
 mod transaction;
-mod turns;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -102,11 +101,11 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
+use crate::turns::Turns;
 use connections::Connections;
 use groups::Groups;
 use migrate::WhenEmpty;
 use pool::open_pool;
-use turns::Turns;
 
 pub use handle::{Access, Handle};
 pub(crate) use lookups::Lookups;
@@ -156,7 +155,8 @@ impl Postgres {
         let counts = Arc::<Counts>::default();
         let connections = Arc::new(Connections {
             pool,
-            turns: Turns::new(address.pool_size(), &counts),
+            turns: Turns::new(address.pool_size(), &counts.refused),
+            changes: Turns::new((address.pool_size() / 2).max(1), &counts.refused),
             connector,
             counts,
         });
@@ -214,14 +214,17 @@ impl Postgres {
         let Connections {
             pool,
             turns,
+            changes,
             counts,
             ..
         } = &*self.connections;
         let (used, waiting) = turns.state();
+        let (_, changes) = changes.state();
         let pool = pool.status();
         Numbers {
             counts,
             waiting: waiting
+                + changes
                 + self.groups.waiting()
                 + self.lookups.waiting()
                 + self.credentials.waiting()

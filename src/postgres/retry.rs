@@ -1,4 +1,8 @@
 //! Retries requests within their deadline: promises 2 to 5 of the [store](super).
+//!
+//! A caller's change that waits for a lock gives its connection back after a moment, and tries again a little later.
+//! Otherwise a few callers, each with changes that wait for a lock that another of them keeps for seconds, such as an
+//! import's, could have all connections between them.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,8 +13,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::Postgres;
 use super::checkout::DEADLINE;
 use super::counts::Counts;
+use super::error::is_locked;
 use super::handle::{Access, Handle};
-use super::transaction::BEGIN;
+use super::transaction::{BEGIN, BEGIN_OF_SERVICE};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
@@ -20,6 +25,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 
 /// The longest pause: a server that is back after a restart is noticed within this.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// With less time left there is no further attempt, and none begins: one that is cut off costs its connection. It is longer than a lock is
+/// waited for.
+const LEAST_TIME: Duration = Duration::from_millis(300);
 
 /// The attempts at one script.
 pub(crate) struct Attempts {
@@ -47,12 +56,27 @@ impl Postgres {
         access: Access,
         holder: Holder,
     ) -> Result<Handle, ScriptError> {
-        let begin = match access {
-            Access::Changing => Some(BEGIN),
-            Access::Reading => None,
+        let begin = match (access, holder) {
+            (Access::Changing, Holder::Service) => Some(BEGIN_OF_SERVICE),
+            (Access::Changing, _) => Some(BEGIN),
+            (Access::Reading, _) => None,
         };
-        let checkout = self.connections.checkout(holder).await?;
+        let checkout = match access {
+            Access::Changing => self.connections.checkout_to_change(holder).await?,
+            Access::Reading => self.connections.checkout(holder).await?,
+        };
         Ok(Handle::new(checkout, begin))
+    }
+}
+
+/// Refuses to begin when there is hardly any time left.
+///
+/// # Errors
+/// [`ScriptError::Final`].
+pub(crate) fn require_time(deadline: Instant) -> Result<(), ScriptError> {
+    match Instant::now() + LEAST_TIME < deadline {
+        true => Ok(()),
+        false => Err(Error::unavailable("the database was busy until it was too late").into()),
     }
 }
 
@@ -77,10 +101,13 @@ impl Attempts {
                 return ControlFlow::Break(Err(late));
             }
         };
-        if Instant::now() + self.pause >= self.deadline {
+        if Instant::now() + self.pause + LEAST_TIME >= self.deadline {
             return ControlFlow::Break(Err(Error::unavailable(cause)));
         }
-        self.counts.retries.one();
+        // That a lock did not come free says nothing about the database.
+        if !is_locked(&cause) {
+            self.counts.retries.one();
+        }
         sleep(self.pause).await;
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         ControlFlow::Continue(())

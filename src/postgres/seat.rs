@@ -4,9 +4,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::handle::Handle;
 use super::member::{End, Event, Member, Outcome, Report};
-use super::turns::Turn;
 use crate::domain::Error;
 use crate::sql::ScriptError;
+use crate::turns::Turn;
 
 /// The place of one change in its group.
 pub struct Seat {

@@ -2,10 +2,17 @@
 //!
 //! A change does not ask for `READ WRITE`, which is the default, and would override the operator's `default_transaction_read_only`.
 
-/// Begins a change. The limits hold for this transaction alone, since a pooler gives the connection to another client
-/// afterwards. A lock and a statement have a second less than the deadline; a replica that has stopped talking has another
-/// second less, so that a transaction waiting for its locks outlasts it.
+/// Begins a change for a caller. The limits hold for this transaction alone, since a pooler gives the connection to another
+/// client afterwards. A statement has a second less than the deadline; a replica that has stopped talking has another second
+/// less, so that a transaction waiting for its locks outlasts it. A lock that does not come free soon is waited for without
+/// a connection (`retry.rs`).
 pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+     SET LOCAL lock_timeout = '250ms'; \
+     SET LOCAL statement_timeout = '4s'; \
+     SET LOCAL idle_in_transaction_session_timeout = '3s'";
+
+/// Begins a change for the service itself, such as for an operator, which keeps its place among those that wait for a lock.
+pub(super) const BEGIN_OF_SERVICE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL lock_timeout = '4s'; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";

@@ -24,8 +24,8 @@ pub struct Many {
 
 /// A statement, from texts that are joined: `sql!("SELECT ", COLUMNS, " FROM team WHERE id = $1")`. It is written in
 /// PostgreSQL's dialect, and SQLite's is derived from it. If that is not enough, each engine has its own text:
-/// `sql!(sqlite: ["..."], postgres: ["..."])`. PostgreSQL may have one for many that differ in their first two values:
-/// `many(2): ["..."]`.
+/// `sql!(sqlite: ["..."], postgres: ["..."])`, or only one of them has any. PostgreSQL may have one for many that differ in
+/// their first two values: `many(2): ["..."]`.
 macro_rules! sql {
     (
         sqlite: [$($sqlite:expr),+ $(,)?],
@@ -45,6 +45,14 @@ macro_rules! sql {
             }
         }
     }};
+    (sqlite: [$($part:expr),+ $(,)?] $(,)?) => {
+        $crate::sql::statement::sql!(sqlite: [$($part),+], postgres: [""])
+    };
+    (postgres: [$($part:expr),+ $(,)?] $(, many($key:literal): [$($many:expr),+ $(,)?])? $(,)?) => {
+        $crate::sql::statement::sql!(
+            sqlite: [""], postgres: [$($part),+] $(, many($key): [$($many),+])?
+        )
+    };
     (one: [$($part:expr),+ $(,)?], many($key:literal): [$($many:expr),+ $(,)?] $(,)?) => {
         $crate::sql::statement::sql!(
             sqlite: [$($part),+], postgres: [$($part),+], many($key): [$($many),+]
@@ -77,10 +85,10 @@ macro_rules! text {
 /// A statement that only locks, for PostgreSQL alone: in SQLite, there is only one writer.
 macro_rules! lock {
     (one: [$($part:expr),+ $(,)?], many($key:literal): [$($many:expr),+ $(,)?] $(,)?) => {
-        $crate::sql::statement::sql!(sqlite: [""], postgres: [$($part),+], many($key): [$($many),+])
+        $crate::sql::statement::sql!(postgres: [$($part),+], many($key): [$($many),+])
     };
     ($($part:expr),+ $(,)?) => {
-        $crate::sql::statement::sql!(sqlite: [""], postgres: [$($part),+])
+        $crate::sql::statement::sql!(postgres: [$($part),+])
     };
 }
 

@@ -55,6 +55,11 @@ pub(crate) use snapshot::{Snapshot, schema_version};
 use wal::{Checkpointer, Emptying};
 use writer::Writer;
 
+/// How much of the file the writer keeps in memory, in KiB: all that a large import changes. With SQLite's own two
+/// megabytes, each page that does not fit is written and read again within the transaction, while all others wait: twice
+/// the time. The memory is taken when it is needed.
+const WRITER_CACHE: i64 = 64 * 1024;
+
 /// A store in one SQLite file.
 pub struct Sqlite {
     // Dropped in this order: the last connection to close makes the last checkpoint.
@@ -85,6 +90,8 @@ impl Sqlite {
         create_private(path).map_err(|error| failed(error.into()))?;
         let mut connection = connect(path).map_err(|error| OpenError::new(path, error))?;
         let found_version = migrate::migrate(&mut connection, path)?;
+        let cache = connection.pragma_update(None, "cache_size", -WRITER_CACHE);
+        cache.map_err(|error| OpenError::new(path, error))?;
         let own = connect(path).map_err(|error| OpenError::new(path, error))?;
         let counts = Arc::<Counts>::default();
         let log = Checkpointer::start(&mut connection, own, &counts).map_err(failed)?;

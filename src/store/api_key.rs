@@ -180,12 +180,12 @@ pub fn hold(team_id: TeamId, id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     )
     .with(values![team_id, id])
     .first(row::read);
-    (fair::share(fair::number(id.0)), find).rule(|(_, key)| Ok(key))
+    (fair::share(fair::Lock::ApiKey(id)), find).rule(|(_, key)| Ok(key))
 }
 
 /// The key with that id, in any team. Waits until no transaction holds it, and lets none hold it before the end of this.
 pub fn lock(id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
-    (fair::alone(fair::number(id.0)), find_id(id)).rule(|(_, key)| Ok(key))
+    (fair::alone(fair::Lock::ApiKey(id)), find_id(id)).rule(|(_, key)| Ok(key))
 }
 
 /// Marks a key as revoked. The key must be locked, so that no transaction holds it.
@@ -223,8 +223,7 @@ pub async fn revoke_all(
     let find = sql!("SELECT id FROM api_key WHERE ", WHICH);
     let find = find.with(values![team_id, created_by, expired_by]);
     let found: Vec<ApiKeyId> = sql.run(find.all(|row| Ok(row.take()?))).await?;
-    let numbers: Vec<i64> = found.iter().map(|it| fair::number(it.0)).collect();
-    sql.run(fair::all_alone(&numbers)).await?;
+    fair::all_alone(sql, found.iter().copied().map(fair::Lock::ApiKey)).await?;
     // Without those that were revoked while this waited.
     let revoke = sql!(
         "UPDATE api_key SET revoked_at = $4 WHERE ",

@@ -81,7 +81,7 @@ pub fn hold(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
     )
     .with(values![id])
     .first(row::read);
-    (fair::share(fair::number(id.0)), hold).rule(|(_, session)| Ok(session))
+    (fair::share(fair::Lock::BrowserSession(id)), hold).rule(|(_, session)| Ok(session))
 }
 
 /// Gives a session of an active user a new cookie, after the user proved their identity again. Returns how many there were.
@@ -91,7 +91,7 @@ pub fn confirm(id: BrowserSessionId, digest: &Digest, now: Timestamp) -> impl Ba
         OF_ACTIVE
     )
     .with(values![id, digest, now]);
-    (fair::alone(fair::number(id.0)), confirm).rule(|(_, confirmed)| Ok(confirmed))
+    (fair::alone(fair::Lock::BrowserSession(id)), confirm).rule(|(_, confirmed)| Ok(confirmed))
 }
 
 /// The sessions of a user, newest first.
@@ -122,7 +122,7 @@ pub fn list(
 pub fn delete(user_id: UserId, id: BrowserSessionId) -> impl Batch<Out = u64> {
     let delete = sql!("DELETE FROM browser_session WHERE id = $1 AND user_id = $2")
         .with(values![id, user_id]);
-    (fair::alone(fair::number(id.0)), delete).rule(|(_, deleted)| Ok(deleted))
+    (fair::alone(fair::Lock::BrowserSession(id)), delete).rule(|(_, deleted)| Ok(deleted))
 }
 
 /// Ends at most `limit` sessions of a user, who is locked, except `stays`, if given. Returns how many.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::thread::available_parallelism;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use opentelemetry::KeyValue;
 use opentelemetry::trace::SpanKind;
@@ -15,7 +15,7 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
-use crate::postgres::retry::Attempts;
+use crate::postgres::retry::{Attempts, require_time};
 use crate::postgres::{self, Access, Lookups, Postgres, VERSION};
 use crate::sql::ScriptError;
 use crate::sqlite::{self, Sqlite};
@@ -119,6 +119,15 @@ impl Store {
         match self {
             Store::Sqlite(_) => 1,
             Store::Postgres(_) => 4,
+        }
+    }
+
+    /// How many times as long as an import kept others waiting its team rests afterwards. On SQLite all other changes wait
+    /// while one is carried out, so a hundred times: they wait in one of a hundred seconds. On PostgreSQL nobody else waits.
+    pub(crate) fn import_rest(&self) -> u32 {
+        match self {
+            Store::Sqlite(_) => 100,
+            Store::Postgres(_) => 0,
         }
     }
 
@@ -344,7 +353,8 @@ async fn in_group<T>(
     let mut attempts = postgres.attempts();
     let deadline = attempts.deadline();
     if !postgres.takes_into_groups(holder) {
-        return alone(postgres, attempts, Access::Changing, holder, script).await;
+        let (answer, _) = alone(postgres, attempts, Access::Changing, holder, script).await;
+        return answer;
     }
     let mut is_suspect = false;
     let attempt = async {
@@ -357,10 +367,9 @@ async fn in_group<T>(
     if let ControlFlow::Break(answer) = attempts.next(attempt).await {
         return answer;
     }
-    let begun = Instant::now();
-    let answer = alone(postgres, attempts, Access::Changing, holder, script).await;
+    let (answer, took) = alone(postgres, attempts, Access::Changing, holder, script).await;
     if is_suspect {
-        postgres.went_alone(holder, answer.is_err(), begun.elapsed());
+        postgres.went_alone(holder, answer.is_err(), took);
     }
     answer
 }
@@ -403,25 +412,33 @@ async fn on_postgres<T>(
     holder: Holder,
     script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, Error> {
-    alone(postgres, postgres.attempts(), access, holder, script).await
+    let (answer, _) = alone(postgres, postgres.attempts(), access, holder, script).await;
+    answer
 }
 
-/// Runs a script on PostgreSQL in a transaction of its own, as many times as it has to be run.
+/// Runs a script on PostgreSQL in a transaction of its own, as many times as it has to be run. Also returns how long it had a
+/// connection in all.
 async fn alone<T>(
     postgres: &Postgres,
     mut attempts: Attempts,
     access: Access,
     holder: Holder,
     script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
-) -> Result<T, Error> {
+) -> (Result<T, Error>, Duration) {
+    let mut took = Duration::ZERO;
+    let deadline = attempts.deadline();
     loop {
         let attempt = async {
             let handle = postgres.handle(access, holder).await?;
+            require_time(deadline)?;
+            let begun = Instant::now();
             let result = script(Sql::Postgres(&handle)).await;
-            handle.end(result).await
+            let ended = handle.end(result).await;
+            took += begun.elapsed();
+            ended
         };
         if let ControlFlow::Break(answer) = attempts.next(attempt).await {
-            return answer;
+            return (answer, took);
         }
     }
 }

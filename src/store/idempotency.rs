@@ -124,7 +124,6 @@ async fn delete_oldest(
             "SELECT (SELECT min(rowid) FROM idempotency), (SELECT max(rowid) FROM idempotency), max(rowid) \
              FROM (SELECT rowid FROM idempotency ORDER BY rowid LIMIT $1)"
         ],
-        postgres: [""],
     );
     let bounds = bounds
         .with(values![limit])
@@ -135,14 +134,12 @@ async fn delete_oldest(
     let (first, last, looked_at): (i64, i64, i64) = (first, last, looked_at);
     let delete = sql!(
         sqlite: ["DELETE FROM idempotency WHERE rowid <= $1 AND created_at <= $2"],
-        postgres: [""],
     );
     let put_behind = sql!(
         sqlite: [
             "UPDATE idempotency SET rowid = rowid + $2, created_at = $3 \
              WHERE rowid <= $1 AND created_at > $4"
         ],
-        postgres: [""],
     );
     let (deleted, put_behind) = sql
         .run((
@@ -162,7 +159,6 @@ async fn delete_some(
     limit: u32,
 ) -> Result<u64, ScriptError> {
     let delete = sql!(
-        sqlite: [""],
         postgres: [
             "DELETE FROM idempotency WHERE (team_id, mode, key) IN \
                  (SELECT team_id, mode, key FROM idempotency WHERE created_at <= $1 \
@@ -170,7 +166,6 @@ async fn delete_some(
         ],
     );
     let date = sql!(
-        sqlite: [""],
         postgres: [
             "UPDATE idempotency SET created_at = $1 WHERE (team_id, mode, key) IN \
                  (SELECT team_id, mode, key FROM idempotency WHERE created_at > $2 \
@@ -197,7 +192,6 @@ pub async fn delete_of_team(
 ) -> Result<Option<i64>, ScriptError> {
     if let Sql::Postgres(_) = sql {
         let delete = sql!(
-            sqlite: [""],
             postgres: [
                 "DELETE FROM idempotency WHERE team_id = $1 AND (mode, key) IN \
                      (SELECT mode, key FROM idempotency WHERE team_id = $1 LIMIT $2)"
@@ -208,7 +202,6 @@ pub async fn delete_of_team(
     }
     let last = sql!(
         sqlite: ["SELECT max(rowid) FROM (SELECT rowid FROM idempotency WHERE rowid > $1 ORDER BY rowid LIMIT $2)"],
-        postgres: [""],
     );
     let last = last
         .with(values![after, limit])
@@ -219,7 +212,6 @@ pub async fn delete_of_team(
     let last: i64 = last;
     let delete = sql!(
         sqlite: ["DELETE FROM idempotency WHERE rowid > $1 AND rowid <= $2 AND team_id = $3"],
-        postgres: [""],
     );
     sql.run(delete.with(values![after, last, team_id])).await?;
     Ok(Some(last))

@@ -28,7 +28,7 @@ pub fn insert(member: &Member) -> impl Batch<Out = u64> {
 pub fn set_role(team_id: TeamId, user_id: UserId, role: Role) -> impl Batch {
     let set = sql!("UPDATE member SET role = $3 WHERE team_id = $1 AND user_id = $2")
         .with(values![team_id, user_id, role]);
-    (fair::alone(number(team_id, user_id)), set)
+    (fair::alone(fair::Lock::Member(team_id, user_id)), set)
 }
 
 /// Whether the team has members other than this user.
@@ -91,7 +91,7 @@ pub fn insert_owner_of_all(user_id: UserId, now: Timestamp) -> impl Batch {
 pub fn delete(team_id: TeamId, user_id: UserId) -> impl Batch<Out = u64> {
     let delete = sql!("DELETE FROM member WHERE team_id = $1 AND user_id = $2")
         .with(values![team_id, user_id]);
-    (fair::alone(number(team_id, user_id)), delete).rule(|(_, deleted)| Ok(deleted))
+    (fair::alone(fair::Lock::Member(team_id, user_id)), delete).rule(|(_, deleted)| Ok(deleted))
 }
 
 /// Removes all members of a team, which is locked.
@@ -103,8 +103,8 @@ pub async fn delete_all_of_team(sql: Sql<'_>, team_id: TeamId) -> Result<(), Scr
     let some = sql!("SELECT user_id FROM member WHERE team_id = $1 ORDER BY user_id LIMIT 1000");
     let some = some.with(values![team_id]).all(|row| Ok(row.take()?));
     let users: Vec<UserId> = sql.run(some).await?;
-    let numbers: Vec<i64> = users.iter().map(|it| number(team_id, *it)).collect();
-    sql.run(fair::all_alone(&numbers)).await?;
+    let locks = users.into_iter().map(|it| fair::Lock::Member(team_id, it));
+    fair::all_alone(sql, locks).await?;
     let delete = sql!("DELETE FROM member WHERE team_id = $1").with(values![team_id]);
     sql.run(delete).await.map(drop)
 }
@@ -126,12 +126,7 @@ pub fn hold_role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Ro
     let hold = sql!("SELECT role FROM member WHERE team_id = $1 AND user_id = $2 FOR SHARE")
         .with(values![team_id, user_id])
         .first(|row| Ok(row.take()?));
-    (fair::share(number(team_id, user_id)), hold).rule(|(_, role)| Ok(role))
-}
-
-/// The number of the [fair lock](fair) of a member.
-fn number(team_id: TeamId, user_id: UserId) -> i64 {
-    fair::number(team_id.0) ^ fair::number(user_id.0).rotate_left(1)
+    (fair::share(fair::Lock::Member(team_id, user_id)), hold).rule(|(_, role)| Ok(role))
 }
 
 /// A member as [`read_listed`] reads it.

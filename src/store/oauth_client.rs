@@ -49,18 +49,13 @@ pub fn hold(id: &ClientId) -> impl Batch<Out = bool> {
         sql!("SELECT 1 FROM oauth_client WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE")
             .with(values![id])
             .exists();
-    (fair::share(number(id)), hold).rule(|(_, exists)| Ok(exists))
+    (fair::share(fair::Lock::OauthClient(id)), hold).rule(|(_, exists)| Ok(exists))
 }
 
 /// Waits until no other transaction holds the client, and lets none hold it before the end of this one.
 pub fn lock(id: &ClientId) -> impl Batch {
     let lock = lock!("SELECT 1 FROM oauth_client WHERE id = $1 FOR UPDATE").with(values![id]);
-    (fair::alone(number(id)), lock)
-}
-
-/// The number of the [fair lock](fair) of a client.
-fn number(id: &ClientId) -> i64 {
-    fair::number_of_text(id.as_str())
+    (fair::alone(fair::Lock::OauthClient(id)), lock)
 }
 
 /// A client without its redirect URIs.

@@ -29,7 +29,7 @@ table! {
 const SELECT: &str = text!("SELECT ", row::COLUMNS, " FROM product ");
 
 /// SQLite: a product by its id. It is usually active; only otherwise is the second half executed.
-const ONE: &str = text!(
+pub(super) const ONE: &str = text!(
     SELECT,
     "WHERE team_id = $1 AND mode = $2 AND status = 'active' AND id = $3 UNION ALL ",
     SELECT,
@@ -92,13 +92,7 @@ pub async fn insert_all(
         }
         return Ok(());
     }
-    write_all(
-        sql,
-        sql!(sqlite: [""], postgres: [row::INSERT_ALL]),
-        catalog,
-        products,
-    )
-    .await
+    write_all(sql, sql!(postgres: [row::INSERT_ALL]), catalog, products).await
 }
 
 /// Writes the changes of products whose status stays, in bulk like [`insert_all`]. Fails as [`insert`] does.
@@ -116,13 +110,7 @@ pub async fn update_all(
         }
         return Ok(());
     }
-    write_all(
-        sql,
-        sql!(sqlite: [""], postgres: [row::UPDATE_ALL]),
-        catalog,
-        products,
-    )
-    .await
+    write_all(sql, sql!(postgres: [row::UPDATE_ALL]), catalog, products).await
 }
 
 async fn write_all(

@@ -6,13 +6,13 @@
 use uuid::Uuid;
 
 use super::{Batch, Sql, fair, product};
-use crate::domain::catalog::{Catalog, Mode};
-use crate::domain::id::{ProductImportId, TeamId, UserId};
+use crate::domain::catalog::Catalog;
+use crate::domain::id::{ProductId, ProductImportId, TeamId, UserId};
 use crate::domain::product::Product;
 use crate::domain::product_import::{Asked, KEPT_FOR_TEAM, KeptImport};
 use crate::domain::time::Timestamp;
-use crate::sql::value::{Bind, Value};
-use crate::sql::{ScriptError, sql, table, text, values};
+use crate::sql::value::{Bind, Columns, Value};
+use crate::sql::{ScriptError, Statement, sql, table, values};
 
 table! {
     /// The rows of plans that are kept.
@@ -23,29 +23,26 @@ table! {
 }
 
 /// PostgreSQL: the products of a catalog that have one of these ids.
-const OF_IDS: &str = text!(
-    "SELECT ",
-    product::row::COLUMNS,
-    " FROM product WHERE team_id = $1 AND mode = $2 AND id = ANY($3) ORDER BY id"
-);
+const OF_IDS: &str = " FROM product WHERE team_id = $1 AND mode = $2 AND id = ANY($3) ORDER BY id";
 
-/// The active products of a catalog that have one of these skus.
-const OF_SKUS: &str = text!(
-    "SELECT ",
-    product::row::COLUMNS,
-    " FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND sku"
-);
+/// The active products of a catalog.
+const ACTIVE: &str = " FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND ";
 
-/// Makes other callers wait until the end of the transaction, so that imports into one catalog run one after the other. Each
+/// The archived products of a catalog.
+const ARCHIVED: &str =
+    " FROM product WHERE team_id = $1 AND mode = $2 AND status = 'archived' AND ";
+
+/// A product, and when it was last changed.
+const LAST_CHANGE: &str = "SELECT id, updated_at";
+
+/// Makes other callers wait until the end of the transaction, so that a team's imports run one after the other. Each
 /// locks many rows, and two at once could deadlock.
-pub fn hold(catalog: Catalog) -> impl Batch {
-    let number = fair::number(catalog.team_id.0);
-    fair::alone(number.wrapping_add(i64::from(catalog.mode == Mode::Test)))
+pub fn hold(team_id: TeamId) -> impl Batch {
+    fair::alone(fair::Lock::Imports(team_id))
 }
 
-/// The products that the rows of an import ask for: those with the ids, then the active ones with the skus, each always in
-/// the same order. One may come twice. If `locked`, no other transaction changes them before this one ends; otherwise they
-/// are only read.
+/// The products that the lines of an import ask for: those with the ids, then the active ones with the skus, each always in
+/// the same order. One may come twice.
 ///
 /// # Errors
 /// As for every script.
@@ -53,53 +50,90 @@ pub async fn find(
     sql: Sql<'_>,
     catalog: Catalog,
     asked: &Asked,
-    locked: bool,
 ) -> Result<Vec<Product>, ScriptError> {
-    if let Sql::Sqlite(_) = sql {
-        return find_each(sql, catalog, asked).await;
-    }
-    let by_ids = match locked {
-        false => sql!(sqlite: [""], postgres: [OF_IDS]),
-        true => sql!(sqlite: [""], postgres: [OF_IDS, " FOR UPDATE"]),
-    };
-    let by_skus = match locked {
-        false => sql!(sqlite: [""], postgres: [OF_SKUS, " = ANY($3) ORDER BY id"]),
-        true => sql!(sqlite: [""], postgres: [OF_SKUS, " = ANY($3) ORDER BY id FOR UPDATE"]),
-    };
-    let ids: Vec<Uuid> = asked.ids.iter().map(|id| id.0).collect();
-    let skus: Vec<Value<'_>> = asked.skus.iter().map(Bind::value).collect();
-    let Catalog { team_id, mode } = catalog;
-    let by_ids = (!ids.is_empty()).then(|| {
-        by_ids
-            .with(values![team_id, mode, &ids[..]])
-            .all(product::row::read)
-    });
-    let by_skus = (!skus.is_empty()).then(|| {
-        by_skus
-            .with(values![team_id, mode, &skus[..]])
-            .all(product::row::read)
-    });
-    let (by_ids, by_skus) = sql.run((by_ids, by_skus)).await?;
-    let found = by_ids.into_iter().chain(by_skus);
-    Ok(found.flatten().collect())
+    let by_ids = sql!(sqlite: [product::ONE], postgres: ["SELECT ", product::row::COLUMNS, OF_IDS]);
+    let by_skus = sql!(
+        sqlite: ["SELECT ", product::row::COLUMNS, ACTIVE, "sku = $3"],
+        postgres: ["SELECT ", product::row::COLUMNS, ACTIVE, "sku = ANY($3) ORDER BY id"],
+    );
+    all(sql, catalog, asked, (by_ids, by_skus), product::row::read).await
 }
 
-async fn find_each(
+/// When the products that [`find`] finds were last changed, in the same order. No other transaction changes them before this
+/// one ends.
+///
+/// # Errors
+/// As for every script.
+pub async fn lock_last_changes(
     sql: Sql<'_>,
     catalog: Catalog,
     asked: &Asked,
-) -> Result<Vec<Product>, ScriptError> {
-    let mut found = Vec::new();
-    for id in &asked.ids {
-        found.extend(sql.run(product::find(catalog, *id)).await?);
+) -> Result<Vec<(ProductId, Timestamp)>, ScriptError> {
+    let by_ids = sql!(
+        sqlite: [LAST_CHANGE, ACTIVE, "id = $3 UNION ALL ", LAST_CHANGE, ARCHIVED, "id = $3"],
+        postgres: [LAST_CHANGE, OF_IDS, " FOR UPDATE"],
+    );
+    let by_skus = sql!(
+        sqlite: [LAST_CHANGE, ACTIVE, "sku = $3"],
+        postgres: [LAST_CHANGE, ACTIVE, "sku = ANY($3) ORDER BY id FOR UPDATE"],
+    );
+    let read = |row: &mut Columns<'_>| Ok((row.take()?, row.take()?));
+    all(sql, catalog, asked, (by_ids, by_skus), read).await
+}
+
+/// SQLite: looks up skus that are about to be replaced, so that the writer, for whom all others wait, need not read their
+/// entries from the disk.
+///
+/// # Errors
+/// As for every script.
+pub async fn warm_up(
+    sql: Sql<'_>,
+    catalog: Catalog,
+    products: &[Product],
+) -> Result<(), ScriptError> {
+    let skus = products.iter().filter_map(|it| it.sku.clone());
+    let asked = Asked {
+        ids: Vec::new(),
+        skus: skus.collect(),
+    };
+    if let Sql::Sqlite(_) = sql {
+        find(sql, catalog, &asked).await?;
     }
-    for sku in &asked.skus {
-        let by_sku = sql!(sqlite: [OF_SKUS, " = $3"], postgres: [""])
-            .with(values![catalog.team_id, catalog.mode, sku])
-            .first(product::row::read);
-        found.extend(sql.run(by_sku).await?);
+    Ok(())
+}
+
+/// Runs two statements: one finds products by id, the other by sku. SQLite has one for each product.
+async fn all<T>(
+    sql: Sql<'_>,
+    Catalog { team_id, mode }: Catalog,
+    asked: &Asked,
+    (by_ids, by_skus): (&'static Statement<3>, &'static Statement<3>),
+    read: fn(&mut Columns<'_>) -> Result<T, ScriptError>,
+) -> Result<Vec<T>, ScriptError> {
+    if let Sql::Sqlite(_) = sql {
+        let mut found = Vec::new();
+        for id in &asked.ids {
+            let by_id = by_ids.with(values![team_id, mode, id]);
+            found.extend(sql.run(by_id.first(read)).await?);
+        }
+        for sku in &asked.skus {
+            let by_sku = by_skus.with(values![team_id, mode, sku]);
+            found.extend(sql.run(by_sku.first(read)).await?);
+        }
+        return Ok(found);
     }
-    Ok(found)
+    let ids: Vec<Uuid> = asked.ids.iter().map(|id| id.0).collect();
+    let skus: Vec<Value<'_>> = asked.skus.iter().map(Bind::value).collect();
+    let by_ids = by_ids.with(values![team_id, mode, &ids[..]]).all(read);
+    let by_skus = by_skus.with(values![team_id, mode, &skus[..]]).all(read);
+    let found = sql
+        .run((
+            (!ids.is_empty()).then_some(by_ids),
+            (!skus.is_empty()).then_some(by_skus),
+        ))
+        .await?;
+    let (by_ids, by_skus) = found;
+    Ok(by_ids.into_iter().chain(by_skus).flatten().collect())
 }
 
 /// Keeps a plan, replacing the user's previous one for this catalog.
@@ -148,6 +182,13 @@ pub fn list_of(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<(Catalog, Ti
     })
 }
 
+/// Whether the plan with that id is still kept.
+pub fn is_kept(catalog: Catalog, id: ProductImportId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM product_import WHERE team_id = $1 AND id = $2")
+        .with(values![catalog.team_id, id])
+        .exists()
+}
+
 /// Deletes the plan with that id. Returns how many there were: of two concurrent calls, one gets 0.
 pub fn spend(catalog: Catalog, id: ProductImportId) -> impl Batch<Out = u64> {
     sql!("DELETE FROM product_import WHERE team_id = $1 AND id = $2")
@@ -189,7 +230,7 @@ mod tests {
         let path = folder.path().join("test.db");
         drop(Sqlite::open(&path).unwrap());
         let connection = rusqlite::Connection::open(&path).unwrap();
-        let query = sql!(sqlite: [OF_SKUS, " = $3"], postgres: [""]).sqlite;
+        let query = sql!(sqlite: [LAST_CHANGE, ACTIVE, "sku = $3"]).sqlite;
         let explain = format!("EXPLAIN QUERY PLAN {query}");
         let plan: String = connection
             .query_row(&explain, [None::<i64>; 3], |row| row.get(3))

@@ -177,7 +177,7 @@ pub fn mark_spent(refresh: &Refresh) -> impl Batch {
              WHERE refresh_token.digest = spent.digest RETURNING refresh_token.digest"
         ],
     );
-    let add_key = sql!(sqlite: [ADD_KEY], postgres: [""]);
+    let add_key = sql!(sqlite: [ADD_KEY]);
     (
         add_key.with(values![now]),
         spend.with(values![token, now, sealed]),

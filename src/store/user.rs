@@ -87,7 +87,7 @@ pub fn hold(id: UserId) -> impl Batch<Out = bool> {
     let hold = sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR SHARE")
         .with(values![id])
         .exists();
-    (fair::share(of_changes(id)), hold).rule(|(_, exists)| Ok(exists))
+    (fair::share(fair::Lock::User(id)), hold).rule(|(_, exists)| Ok(exists))
 }
 
 /// As [`hold`], for transactions that others wait for: it waits for no other change to the user, since it blocks only
@@ -96,7 +96,7 @@ pub fn keep(id: UserId) -> impl Batch<Out = bool> {
     let keep = sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR KEY SHARE")
         .with(values![id])
         .exists();
-    (fair::share(of_removal(id)), keep).rule(|(_, exists)| Ok(exists))
+    (fair::share(fair::Lock::UserRemoval(id)), keep).rule(|(_, exists)| Ok(exists))
 }
 
 /// Whether a user is active, if they exist. They are neither removed, deactivated nor activated before the end of the
@@ -107,7 +107,7 @@ pub fn hold_standing(id: UserId) -> impl Batch<Out = Option<bool>> {
     )
     .with(values![id])
     .first(|row| Ok(row.take()?));
-    (fair::share(of_changes(id)), hold).rule(|(_, is_active)| Ok(is_active))
+    (fair::share(fair::Lock::User(id)), hold).rule(|(_, is_active)| Ok(is_active))
 }
 
 /// Whether the user exists and is active now.
@@ -122,44 +122,29 @@ pub fn is_active(id: UserId) -> impl Batch<Out = bool> {
 /// this waited.
 pub fn share(id: UserId) -> impl Batch {
     let share = lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR SHARE").with(values![id]);
-    (fair::share(of_changes(id)), share)
+    (fair::share(fair::Lock::User(id)), share)
 }
 
 /// Locks a user, so that nothing is added for them before the end of the transaction.
 pub fn lock(id: UserId) -> impl Batch {
     let lock = lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR NO KEY UPDATE").with(values![id]);
-    (fair::alone(of_changes(id)), lock)
+    (fair::alone(fair::Lock::User(id)), lock)
 }
 
 /// Once the user is [locked](lock()): keeps others from [keeping](keep) them, too.
 pub fn lock_to_remove(id: UserId) -> impl Batch {
     let lock = lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR UPDATE").with(values![id]);
-    (fair::alone(of_removal(id)), lock)
+    (fair::alone(fair::Lock::UserRemoval(id)), lock)
 }
 
 /// For a transaction in which the user joins a team: precedes the team's lock.
 pub fn share_joins(id: UserId) -> impl Batch {
-    fair::share(of_joins(id))
+    fair::share(fair::Lock::UserJoins(id))
 }
 
 /// Keeps a user from [joining](share_joins) teams before the end of the transaction.
 pub fn lock_joins(id: UserId) -> impl Batch {
-    fair::alone(of_joins(id))
-}
-
-/// The number of the [fair lock](fair) of joining teams.
-fn of_joins(id: UserId) -> i64 {
-    fair::number(id.0).wrapping_add(2)
-}
-
-/// The number of the [fair lock](fair) that each change to the user takes alone.
-fn of_changes(id: UserId) -> i64 {
-    fair::number(id.0)
-}
-
-/// The number of the [fair lock](fair) that only a removal takes alone.
-fn of_removal(id: UserId) -> i64 {
-    fair::number(id.0).wrapping_add(1)
+    fair::alone(fair::Lock::UserJoins(id))
 }
 
 /// Marks a user as removed, and forgets email and name. Returns how many were. Waits for scripts that hold the user.
@@ -231,7 +216,7 @@ pub fn hold_browser_generation(id: UserId) -> impl Batch<Out = Option<i64>> {
     let hold = sql!("SELECT browser_generation FROM \"user\" WHERE id = $1 FOR SHARE")
         .with(values![id])
         .first(|row| Ok(row.take()?));
-    (fair::share(of_changes(id)), hold).rule(|(_, generation)| Ok(generation))
+    (fair::share(fair::Lock::User(id)), hold).rule(|(_, generation)| Ok(generation))
 }
 
 /// Gives a user another email.

@@ -1,5 +1,6 @@
 //! Import plans that are kept until their user confirms them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing::domain::Error;
@@ -25,21 +26,21 @@ async fn a_kept_plan_is_good_once_and_for_its_user_team_and_mode_alone() {
     let id = app.keep_import_plan(&person, &plan, csv.into()).await.unwrap();
     let test = Catalog { mode: Mode::Test, ..catalog };
     for (somebody, catalog) in [(&colleague, catalog), (&person, test), (&stranger, elsewhere)] {
-        let done = app.carry_out_kept_import(somebody.clone(), catalog, id).await;
+        let done = app.carry_out_kept_import(somebody.clone(), catalog, id, Arc::default()).await;
         assert!(matches!(done, Err(Error::ImportNotKept)), "{done:?}");
     }
-    let done = app.carry_out_kept_import(stranger.clone(), catalog, id).await;
+    let done = app.carry_out_kept_import(stranger.clone(), catalog, id, Arc::default()).await;
     assert!(matches!(done, Err(Error::NotAMember)), "{done:?}");
     let shown = app.get_kept_import(user, catalog, id).await.unwrap();
     assert_eq!(shown.planned, plan.planned);
     let both = tokio::join!(
-        app.carry_out_kept_import(person.clone(), catalog, id),
-        app.carry_out_kept_import(person.clone(), catalog, id)
+        app.carry_out_kept_import(person.clone(), catalog, id, Arc::default()),
+        app.carry_out_kept_import(person.clone(), catalog, id, Arc::default())
     );
     let (done, again) = match both {
         (done @ Ok(_), again) | (again, done) => (done, again),
     };
-    assert_eq!(done.unwrap().new, 3);
+    done.unwrap();
     assert!(matches!(again, Err(Error::ImportNotKept)), "{again:?}");
     assert_eq!(service.database().rows("product_import"), 0);
     assert_eq!(all(app, catalog).await.len(), 3);
@@ -55,7 +56,7 @@ async fn a_kept_plan_is_carried_out_by_nobody_who_has_signed_out() {
     let plan = plan(app, catalog, &csv).await;
     let id = app.keep_import_plan(&person, &plan, csv.into()).await.unwrap();
     app.sign_out(person.clone()).await.unwrap();
-    let done = app.carry_out_kept_import(person, catalog, id).await;
+    let done = app.carry_out_kept_import(person, catalog, id, Arc::default()).await;
     assert!(matches!(done, Err(Error::InvalidToken)), "{done:?}");
     assert_eq!(all(app, catalog).await.len(), 0);
     assert_eq!(told(app, catalog.team_id, Action::ImportProducts).await, 0);
@@ -85,12 +86,12 @@ async fn a_kept_plan_ends_after_an_hour_with_the_next_one_and_with_the_role() {
     let keep = async || app.keep_import_plan(&person, &plan, csv.clone().into()).await.unwrap();
     let first = keep().await;
     let second = keep().await;
-    let done = app.carry_out_kept_import(person.clone(), catalog, first).await;
+    let done = app.carry_out_kept_import(person.clone(), catalog, first, Arc::default()).await;
     assert!(matches!(done, Err(Error::ImportNotKept)), "replaced: {done:?}");
 
     app.remove_member(&Actor::Operator, catalog.team_id, user, false).await.unwrap();
     app.add_member(catalog.team_id, user, Role::Viewer).await.unwrap();
-    let done = app.carry_out_kept_import(person.clone(), catalog, second).await;
+    let done = app.carry_out_kept_import(person.clone(), catalog, second, Arc::default()).await;
     assert!(matches!(done, Err(Error::RoleInsufficient)), "{done:?}");
     app.remove_member(&Actor::Operator, catalog.team_id, user, false).await.unwrap();
     app.add_member(catalog.team_id, user, Role::Admin).await.unwrap();
@@ -100,7 +101,7 @@ async fn a_kept_plan_ends_after_an_hour_with_the_next_one_and_with_the_role() {
     app.delete_expired().await.unwrap();
     assert_eq!(service.database().rows("product_import"), 1);
     service.clock.advance(Duration::from_millis(1));
-    let done = app.carry_out_kept_import(person.clone(), catalog, second).await;
+    let done = app.carry_out_kept_import(person.clone(), catalog, second, Arc::default()).await;
     assert!(matches!(done, Err(Error::ImportNotKept)), "expired: {done:?}");
     app.delete_expired().await.unwrap();
     assert_eq!(service.database().rows("product_import"), 0);
@@ -119,7 +120,7 @@ async fn a_kept_plan_of_a_catalog_that_has_changed_is_refused() {
     assert_eq!(import(app, catalog, "sku,name,unitPrice,currency\nS-1,Mine,1,EUR\n").await.new, 1);
     let shown = app.get_kept_import(user, catalog, id).await;
     assert!(matches!(shown, Err(Error::CatalogChanged)), "{shown:?}");
-    let done = app.carry_out_kept_import(person.clone(), catalog, id).await;
+    let done = app.carry_out_kept_import(person.clone(), catalog, id, Arc::default()).await;
     assert!(matches!(done, Err(Error::CatalogChanged)), "{done:?}");
     assert_eq!(all(app, catalog).await.len(), 1);
 }

@@ -15,9 +15,11 @@
 mod line;
 mod plan;
 
+use super::id::ProductId;
 use super::product::Product;
 use super::product_csv::Line;
 use super::secret::Digest;
+use super::time::Timestamp;
 use plan::Found;
 
 pub use line::{Schemas, new_product, product_changes};
@@ -30,8 +32,7 @@ pub struct Planner<'a> {
     schemas: Schemas,
     seen: &'a mut Seen,
     planned: Vec<PlannedLine>,
-    /// Ids and times of last changes, in the order in which they were found.
-    rests_on: Vec<u8>,
+    rests_on: RestsOn,
 }
 
 impl<'a> Planner<'a> {
@@ -41,21 +42,15 @@ impl<'a> Planner<'a> {
             schemas,
             seen,
             planned: Vec::new(),
-            rests_on: Vec::new(),
+            rests_on: RestsOn::default(),
         }
     }
 
     /// Decides on the next lines, given the products that they [ask](Asked::by) for. Plans compare equal only if made
     /// with the same number of lines at a time, and the products in the same order.
     pub fn plan(&mut self, lines: &[Line], found: Vec<Product>) {
-        for product in &found {
-            let changed = product.updated_at.as_millis().to_be_bytes();
-            self.rests_on.extend(product.id.as_bytes());
-            self.rests_on.extend(changed);
-        }
-        // The products found for all lines of a call decide which line leads to which of them, so it counts where each
-        // call's products end.
-        self.rests_on.push(0);
+        let last_changes = found.iter().map(|it| (it.id, it.updated_at));
+        self.rests_on.add(last_changes);
         let found = Found::new(found);
         for line in lines {
             let decided = line::decide(line, &found, &self.schemas, self.seen);
@@ -68,7 +63,30 @@ impl<'a> Planner<'a> {
 
     /// The plan for the lines so far, and what it rests on.
     pub fn finish(self) -> (Vec<PlannedLine>, Digest) {
-        (self.planned, Digest::of(&self.rests_on))
+        (self.planned, self.rests_on.digest())
+    }
+}
+
+/// What a plan rests on: rule 5.
+#[derive(Debug, Default)]
+pub struct RestsOn(Vec<u8>);
+
+impl RestsOn {
+    /// Adds the products found for the next lines, with the times of their last changes, in the order in which they were
+    /// found.
+    pub fn add(&mut self, found: impl IntoIterator<Item = (ProductId, Timestamp)>) {
+        for (id, updated_at) in found {
+            self.0.extend(id.as_bytes());
+            self.0.extend(updated_at.as_millis().to_be_bytes());
+        }
+        // The products found for all lines of a call decide which line leads to which of them, so it counts where each
+        // call's products end.
+        self.0.push(0);
+    }
+
+    /// Its digest.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.0)
     }
 }
 

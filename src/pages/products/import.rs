@@ -165,8 +165,11 @@ async fn carry_out_import(visit: Arc<Visit>, path: TeamPath, _: Form) -> Answer 
     let id = id(&visit)?;
     let import = import(&visit, &shelf)?;
     let (person, catalog) = (visit.person()?, shelf.member.catalog);
-    let done = visit.app().carry_out_kept_import(person, catalog, id);
-    match import.work(visit.app().import_turns(), done).await {
+    let app = visit.app();
+    let carry_out = async |begun| app.carry_out_kept_import(person, catalog, id, begun).await;
+    let done = import.carry_out(app.import_turns(), app.import_rest(), carry_out);
+    let done = done.await;
+    match done.map_err(Failure::ImportTooSoon)? {
         Ok(_) => Ok(see_other(&format!("{}&done=imported", shelf.at().page("")))),
         Err(error) => page(&visit, shelf, Some(not_any_more(error)?)),
     }

@@ -119,7 +119,7 @@ async fn writer(app: &App) -> ApiKey {
 async fn a_team_that_waits_for_one_row_leaves_others_their_connections() {
     let trial = Trial::new(8).await;
     let updates = trial.update(40);
-    trial.waiting(6).await;
+    trial.waiting(3).await;
     trial.others_work().await;
     drop(trial.locked);
     for update in join_all(updates).await {
@@ -164,7 +164,7 @@ async fn owners_who_wait_for_their_team_leave_others_their_connections() {
             })
         })
         .collect();
-    trial.waiting(6).await;
+    trial.waiting(3).await;
     trial.others_work().await;
     drop(locked);
     for change in join_all(changes).await {
@@ -221,7 +221,7 @@ async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wai
             tokio::spawn(async move { app.change_name(ada, &format!("Ada {number}")).await })
         })
         .collect();
-    trial.waiting(6).await;
+    trial.waiting(3).await;
     let begun = Instant::now();
     let wrong = SignIn {
         email: EMAIL.into(),
@@ -249,7 +249,7 @@ async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wai
 async fn a_team_that_waits_for_one_row_leaves_others_one_of_the_connections() {
     let trial = Trial::new(4).await;
     let mut updates = trial.update(3);
-    trial.waiting(3).await;
+    trial.waiting(1).await;
     trial.others_work().await;
     let pids = "SELECT string_agg(pid::text, ',') FROM pg_stat_activity \
          WHERE datname = current_database() AND application_name = 'invoicing'";

@@ -15,6 +15,7 @@ use invoicing::domain::oauth_client::ClientId;
 use test_support::postgres::{Locked, ask, lock_waits, until_lock_waits};
 use uuid::Uuid;
 
+use super::people::deactivation::asked_by_app;
 use super::people::support::{EMAIL, PASSWORD, sign_in};
 use super::session::Mobile;
 use super::signed_in::{browser, join, look_up};
@@ -140,31 +141,49 @@ async fn a_change_does_not_overtake_what_ends_its_browser_session() {
     let team = service.team().await;
     join(&service.app, team, EMAIL, Role::Owner).await;
     let owner = again(&service).await;
-    for by in ["the owner", "the operator"] {
-        let thief = again(&service).await;
-        let shared = shared(&service, "browser_session", "id", thief.session_id);
-        let (app, id, owner) = (Arc::clone(&service.app), thief.session_id, owner.clone());
-        let ended = tokio::spawn(async move {
-            match by {
-                "the owner" => app.end_browser_session(owner, id).await,
-                _ => app.revoke_sessions_of_user(owner.user_id).await.map(drop),
-            }
-        });
-        until_lock_waits(service.database().url(), 1).await;
-        let app = Arc::clone(&service.app);
-        let invited = tokio::spawn(async move {
-            let thief = Actor::Person(thief);
-            let invited = app.invite(&thief, team, "bo@example.com", Role::Viewer);
-            invited.await.map(drop)
-        });
-        until_lock_waits(service.database().url(), 2).await;
-        drop(shared);
-        ended.await.unwrap().unwrap();
-        let invited = invited.await.unwrap();
-        assert!(
-            matches!(invited, Err(Error::InvalidToken)),
-            "{by}: {invited:?}"
-        );
+    let thief = again(&service).await;
+    let shared = shared(&service, "browser_session", "id", thief.session_id);
+    let app = Arc::clone(&service.app);
+    let ended = tokio::spawn(async move { app.revoke_sessions_of_user(owner.user_id).await });
+    until_lock_waits(service.database().url(), 1).await;
+    let app = Arc::clone(&service.app);
+    let invited = tokio::spawn(async move {
+        let thief = Actor::Person(thief);
+        let invited = app.invite(&thief, team, "bo@example.com", Role::Viewer);
+        invited.await.map(drop)
+    });
+    until_lock_waits(service.database().url(), 2).await;
+    drop(shared);
+    ended.await.unwrap().unwrap();
+    let invited = invited.await.unwrap();
+    assert!(matches!(invited, Err(Error::InvalidToken)), "{invited:?}");
+}
+
+/// The owner's change waits for a lock without a connection, but those that come meanwhile wait behind each of its attempts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_browser_that_changes_things_all_the_time_can_be_signed_out() {
+    let service = Arc::new(Service::new().await);
+    let team = service.team().await;
+    join(&service.app, team, EMAIL, Role::Owner).await;
+    let (owner, thief) = (again(&service).await, again(&service).await);
+    let request = Arc::new(asked_by_app(&service.app, owner.user_id).await);
+    let busy: Vec<_> = (0..4)
+        .map(|_| {
+            let (app, thief) = (Arc::clone(&service.app), thief.clone());
+            let request = Arc::clone(&request);
+            tokio::spawn(async move {
+                while app
+                    .approve_authorization(thief.clone(), &request)
+                    .await
+                    .is_ok()
+                {}
+            })
+        })
+        .collect();
+    let ended = service.app.end_browser_session(owner, thief.session_id);
+    ended.await.unwrap();
+    for busy in busy {
+        busy.await.unwrap();
     }
 }
 

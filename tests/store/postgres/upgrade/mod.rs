@@ -146,9 +146,10 @@ fn of_postgres(text: &str) -> Vec<&str> {
         let (_, rest) = call.split_once(begin)?;
         Some(before_its_end(rest, '[', ']'))
     };
-    let one = of("postgres: [").or_else(|| of("one: [")).unwrap_or(call);
+    let of_both = (!call.contains("sqlite: [")).then_some(call);
+    let one = of("postgres: [").or_else(|| of("one: [")).or(of_both);
     let many = (1..=5).find_map(|key| of(&format!("many({key}): [")));
-    std::iter::once(one).chain(many).collect()
+    one.into_iter().chain(many).collect()
 }
 
 /// The text up to the end of a bracket that is open at its start; brackets in literals do not count.

@@ -1,5 +1,6 @@
 //! The part of the scenario that people do in browsers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join;
@@ -138,7 +139,7 @@ async fn keep_products(app: &App, team_id: TeamId, person: &Person) {
     app.get_kept_import(person.user_id, catalog, id)
         .await
         .unwrap();
-    app.carry_out_kept_import(person.clone(), catalog, id)
+    app.carry_out_kept_import(person.clone(), catalog, id, Arc::default())
         .await
         .unwrap();
     // The remaining one expires.

@@ -1,4 +1,5 @@
-//! Decides who gets the next connection, or the next place in what shares one.
+//! Decides who is next: who gets the next connection to PostgreSQL, the next place in what shares one, or makes the next part
+//! of a long answer.
 //!
 //! A script takes a turn before it runs. There are as many turns as the pool has connections, or as there are places.
 //!
@@ -14,25 +15,28 @@
 //! How many may wait is also bounded before they come here: by the concurrency limit of the server, of which each holder has
 //! its share.
 
+mod served;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::counts::Counts;
-use super::served::Served;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::pace::Pace;
+use crate::tally::Count;
+use served::Served;
 
-/// The turns of a pool.
-pub(super) struct Turns(Arc<Queue>);
+/// The turns of a pool, or of what else is shared.
+pub(crate) struct Turns(Arc<Queue>);
 
 struct Queue {
     size: usize,
     state: Mutex<State>,
-    counts: Arc<Counts>,
+    /// Counts those of step 4.
+    refused: Arc<Count>,
 }
 
 #[derive(Default)]
@@ -66,7 +70,7 @@ struct Line {
 }
 
 /// The right to use what is taken in turns, until dropped.
-pub(super) struct Turn {
+pub(crate) struct Turn {
     queue: Arc<Queue>,
     holder: Holder,
 }
@@ -79,17 +83,17 @@ struct Place {
 }
 
 impl Turns {
-    /// The turns of a pool of `size` connections.
-    pub(super) fn new(size: usize, counts: &Arc<Counts>) -> Turns {
+    /// Makes `size` turns.
+    pub(crate) fn new(size: usize, refused: &Arc<Count>) -> Turns {
         Turns(Arc::new(Queue {
             size,
             state: Mutex::default(),
-            counts: Arc::clone(counts),
+            refused: Arc::clone(refused),
         }))
     }
 
     /// How many turns are held, and how many scripts wait for one.
-    pub(super) fn state(&self) -> (usize, usize) {
+    pub(crate) fn state(&self) -> (usize, usize) {
         let state = self.0.state();
         let waiting = state.lines.values().map(|line| line.waiting.len()).sum();
         (state.in_hand, waiting)
@@ -99,7 +103,7 @@ impl Turns {
     ///
     /// # Errors
     /// [`Error::Unavailable`] when that would take too long.
-    pub(super) async fn take(&self, holder: Holder) -> Result<Turn, Error> {
+    pub(crate) async fn take(&self, holder: Holder) -> Result<Turn, Error> {
         let queue = &self.0;
         let (place, turn) = {
             let mut state = queue.state();
@@ -112,8 +116,8 @@ impl Turns {
             let now = Instant::now().into_std();
             // Step 4.
             if line.is_some_and(|line| !line.pace.admits(line.waiting.len(), now)) {
-                queue.counts.refused.one();
-                return Err(Error::unavailable("too many wait for the database"));
+                queue.refused.one();
+                return Err(Error::unavailable("too many wait for their turn"));
             }
             let (sender, turn) = oneshot::channel();
             let number = state.event();
@@ -402,7 +406,7 @@ mod tests {
         }
         let refused = turns.take(Holder::Exchanges).now_or_never();
         assert!(matches!(refused, Some(Err(Error::Unavailable(_)))));
-        assert_eq!(turns.0.counts.refused.get(), 1);
+        assert_eq!(turns.0.refused.get(), 1);
         assert_eq!(turns.state(), (1, 20));
         let _others: Vec<_> = (0..100).map(|_| waiting(&turns, team(2))).collect();
     }
