@@ -107,7 +107,8 @@ pub struct Settings {
     /// Base URL of share links: each `url` starts with this.
     ///
     /// An `http` or `https` URL without a query; a path is kept, a final slash is not. Another program shows the shared
-    /// files there: this one creates and lists links, and answers 404 to their addresses.
+    /// files there: this one creates and lists links, and answers 404 to their addresses. Give that program another host
+    /// than `origin`: what it shows could act with the cookies of the pages.
     #[arg(
         long,
         env = "INVOICING_PUBLIC_URL",

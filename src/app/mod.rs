@@ -240,7 +240,7 @@ impl App {
         &self.import_turns
     }
 
-    /// How many times as long as an import kept others waiting its team rests afterwards.
+    /// How many times as long as an import kept others waiting its team owes as rest.
     pub(crate) fn import_rest(&self) -> u32 {
         self.store.import_rest()
     }

@@ -178,7 +178,10 @@ impl App {
     /// As for [`ExchangeTurns::next`](super::exchange_turns::ExchangeTurns::next); any store error.
     pub(super) async fn token_turn(&self, token: &Digest) -> Result<ExchangeTurn, Error> {
         let find = token::find_session(token);
-        let session = self.store.look_up(Holder::Exchanges, find, 1).await?;
+        let session = self
+            .store
+            .look_up_sign_in(Holder::Exchanges, find, 1)
+            .await?;
         let (subject, user_id) = match session {
             Some((id, user_id)) => (Subject::session(id), Some(user_id)),
             None => (Subject::presented(token), None),
@@ -192,7 +195,10 @@ impl App {
     /// As for [`ExchangeTurns::next`](super::exchange_turns::ExchangeTurns::next); any store error.
     async fn code_turn(&self, code: &Digest) -> Result<ExchangeTurn, Error> {
         let find = auth_code::find_user(code);
-        let user_id = self.store.look_up(Holder::Exchanges, find, 1).await?;
+        let user_id = self
+            .store
+            .look_up_sign_in(Holder::Exchanges, find, 1)
+            .await?;
         let subject = Subject::presented(code);
         self.exchange_turns.next(subject, user_id).await
     }

@@ -38,9 +38,9 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
             headers.insert(RETRY_AFTER, seconds.into());
             (
                 StatusCode::TOO_MANY_REQUESTS,
-                "Your team has just imported a large file",
+                "Your team has just imported a lot",
                 format!(
-                    "Everybody else waits while one is imported, so the next may follow in {seconds} seconds. \
+                    "Everybody else waits while a file is imported, so the next may follow in {seconds} seconds. \
                      Nothing was changed, and the plan is kept: go back to it then."
                 ),
             )

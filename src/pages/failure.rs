@@ -21,7 +21,7 @@ pub(super) enum Failure {
     PasswordsOff,
     /// There is no such page, or not for this person.
     NotFound,
-    /// The team has just imported much, and may import again after this time.
+    /// Others have waited for the team's imports so long that it has to wait for this time.
     ImportTooSoon(Duration),
     /// An app has sent the user here with a wrong request, and cannot be told.
     WrongApp(&'static str),

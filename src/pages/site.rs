@@ -1,6 +1,6 @@
 //! The state that all pages share.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Mutex as Queue, OwnedSemaphorePermit, Semaphore};
@@ -32,15 +32,19 @@ pub(super) struct Site {
     teams: WeakMap<TeamId, Team>,
 }
 
-/// The longest that a team waits after an import.
+/// How much rest a team may owe before it has to wait: with a hundred times as long as others have waited, these have waited
+/// for three seconds.
+const OWED: Duration = Duration::from_secs(300);
+
+/// The longest that it then waits.
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// The imports of a team.
 struct Team {
     room: Arc<Semaphore>,
     line: Arc<Queue<()>>,
-    /// When the next may be carried out.
-    next: Mutex<Instant>,
+    /// Until when it would have to rest.
+    rests: Mutex<Instant>,
 }
 
 impl Site {
@@ -67,7 +71,7 @@ impl Site {
         let team = self.teams.get(team_id, || Team {
             room: Arc::new(Semaphore::new(OF_A_TEAM)),
             line: Arc::default(),
-            next: Mutex::new(Instant::now()),
+            rests: Mutex::new(Instant::now()),
         });
         Some(Import {
             _of_user: of_user.try_acquire_owned().ok()?,
@@ -115,11 +119,11 @@ impl Import {
         work.await
     }
 
-    /// As [`work`](Import::work), for work that tells when all changes of others began to wait for it. The team rests for
-    /// `times` as long as they waited, but no longer than [`LONGEST_REST`].
+    /// As [`work`](Import::work), for work that tells when all changes of others began to wait for it. The team owes a rest of
+    /// `times` as long as they waited. Once that is more than [`OWED`], it has to wait, but no longer than [`LONGEST_REST`].
     ///
     /// # Errors
-    /// For how long the team still rests.
+    /// For how long the team has to wait.
     pub(super) async fn carry_out<T>(
         &self,
         turns: &Semaphore,
@@ -127,16 +131,22 @@ impl Import {
         work: impl AsyncFnOnce(Arc<OnceLock<Instant>>) -> T,
     ) -> Result<T, Duration> {
         let (_line, _turn) = self.turn(turns).await;
-        let rests = *self.team.next() - Instant::now();
-        if !rests.is_zero() {
-            return Err(rests);
+        let wait = self
+            .team
+            .rests()
+            .saturating_duration_since(Instant::now() + OWED);
+        if !wait.is_zero() {
+            return Err(wait);
         }
         let begun = Arc::<OnceLock<Instant>>::default();
         let done = work(Arc::clone(&begun)).await;
         if let Some(begun) = begun.get() {
-            let rest = LONGEST_REST.min(begun.elapsed() * times);
-            *self.team.next() = Instant::now() + rest;
-            keep_for(rest, Arc::clone(&self.team));
+            let now = Instant::now();
+            let mut rests = self.team.rests();
+            let owed = rests.saturating_duration_since(now) + begun.elapsed() * times;
+            let owed = owed.min(OWED + LONGEST_REST);
+            *rests = now + owed;
+            keep_for(owed, Arc::clone(&self.team));
         }
         Ok(done)
     }
@@ -151,9 +161,9 @@ impl Import {
 }
 
 impl Team {
-    fn next(&self) -> std::sync::MutexGuard<'_, Instant> {
+    fn rests(&self) -> MutexGuard<'_, Instant> {
         // Nothing panics while it is locked.
-        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -218,41 +228,40 @@ mod tests {
         assert_eq!(done, [1, 3, 2]);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_team_that_comes_back_finds_its_pause_and_its_rest() {
-        let (site, turns) = (site(), Arc::new(Semaphore::new(2)));
-        let work = async |team_id| {
-            let import = site.import(team(team_id), user(1)).unwrap();
-            let second = async |begun: Arc<OnceLock<_>>| {
-                begun.set(Instant::now()).unwrap();
-                sleep(Duration::from_secs(1)).await;
-            };
-            import.carry_out(&turns, 10, second).await
+    /// Carries out an import that others wait for.
+    async fn carry_out(site: &Site, of: u128, waited: Duration) -> Result<(), Duration> {
+        let turns = Semaphore::new(1);
+        let import = site.import(team(of), user(1)).unwrap();
+        let work = async |begun: Arc<OnceLock<_>>| {
+            begun.set(Instant::now()).unwrap();
+            sleep(waited).await;
         };
-        let begun = Instant::now();
-        assert_eq!(work(1).await, Ok(()));
-        // After the pause.
-        assert_eq!(work(1).await, Err(Duration::from_secs(9)));
-        assert_eq!(begun.elapsed().as_secs(), 2);
-        assert_eq!(work(2).await, Ok(()));
-        sleep(Duration::from_secs(8)).await;
-        assert_eq!(work(1).await, Ok(()));
-        assert_eq!(begun.elapsed().as_secs(), 12);
+        import.carry_out(&turns, 100, work).await
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_team_rests_for_a_minute_at_most() {
-        let (site, turns) = (site(), Arc::new(Semaphore::new(2)));
-        let work = async || {
-            let import = site.import(team(1), user(1)).unwrap();
-            let long = async |begun: Arc<OnceLock<_>>| {
-                begun.set(Instant::now()).unwrap();
-                sleep(Duration::from_secs(10)).await;
-            };
-            import.carry_out(&turns, 100, long).await
-        };
-        assert_eq!(work().await, Ok(()));
-        assert_eq!(work().await, Err(Duration::from_secs(50)));
+    async fn a_team_for_which_others_waited_long_waits_but_no_longer_than_a_minute() {
+        let (site, second) = (site(), Duration::from_secs(1));
+        for _ in 0..3 {
+            assert_eq!(carry_out(&site, 1, second).await, Ok(()));
+        }
+        // The pauses count as rest.
+        assert_eq!(carry_out(&site, 1, second).await, Ok(()));
+        let wait = carry_out(&site, 1, second).await.unwrap_err();
+        assert_eq!(wait, Duration::from_secs(59), "after the pause of a second");
+        assert_eq!(carry_out(&site, 2, second).await, Ok(()));
+        sleep(wait).await;
+        assert_eq!(carry_out(&site, 1, second).await, Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_team_with_small_imports_never_waits() {
+        let site = site();
+        for _ in 0..1_000 {
+            let small = Duration::from_millis(10);
+            assert_eq!(carry_out(&site, 1, small).await, Ok(()));
+            sleep(Duration::from_secs(1)).await;
+        }
     }
 
     #[tokio::test(start_paused = true)]

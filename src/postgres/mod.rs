@@ -204,7 +204,7 @@ impl Postgres {
         &self.credentials
     }
 
-    /// The lookups for those who sign in, for whom nobody else waits.
+    /// The lookups for those who sign in or exchange a code or token, for whom nobody else waits.
     pub(crate) fn sign_ins(&self) -> &Lookups {
         &self.sign_ins
     }

@@ -122,7 +122,7 @@ impl Store {
         }
     }
 
-    /// How many times as long as an import kept others waiting its team rests afterwards. On SQLite all other changes wait
+    /// How many times as long as an import kept others waiting its team owes as rest. On SQLite all other changes wait
     /// while one is carried out, so a hundred times: they wait in one of a hundred seconds. On PostgreSQL nobody else waits.
     pub(crate) fn import_rest(&self) -> u32 {
         match self {
@@ -271,8 +271,8 @@ impl Store {
         self.look_up_by(together, holder, query, 1).await
     }
 
-    /// As [`look_up`](Store::look_up), for somebody who is about to sign in or follows a link: many may do so, about whom
-    /// nothing is known, and they wait only for each other.
+    /// As [`look_up`](Store::look_up), for somebody who is about to sign in, follows a link, or presents an app's code or
+    /// token: many may do so, about whom nothing is known, and they wait only for each other.
     ///
     /// # Errors
     /// As for [`read`](Store::read).

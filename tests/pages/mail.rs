@@ -41,7 +41,7 @@ async fn an_invitation_is_mailed_and_its_link_is_in_no_page() {
     let Some((service, mail)) = mailing(Manner::Takes) else {
         return;
     };
-    let team = team(&service, "Acmé\u{202e}");
+    let team = team(&service, "Acmé\u{200b}");
     let mut owner = signed_in(&service, &team, "owner").await;
     let path = format!("/teams/{team}/settings/members");
     let fields = [("email", "bo@example.com"), ("role", "member")];
