@@ -245,6 +245,31 @@ async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wai
         .unwrap();
 }
 
+/// Each is a holder of its own, and together they could have all connections.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn users_whose_changes_wait_for_locks_have_half_of_the_connections_together() {
+    let trial = Trial::new(8).await;
+    let mut people = Vec::new();
+    for number in 0..4 {
+        let email = format!("user-{number}@example.com");
+        people.push(join(&trial.app, trial.team.team_id, &email, Role::Viewer).await);
+    }
+    // Returns no rows.
+    let users = Locked::by(&trial.url, "UPDATE \"user\" SET id = id");
+    let change = |number: usize| {
+        let (app, person) = (Arc::clone(&trial.app), people[number % 4].clone());
+        tokio::spawn(async move { app.change_name(person, "Augusta").await })
+    };
+    let changes: Vec<_> = (0..20).map(change).collect();
+    trial.waiting(4).await;
+    trial.others_work().await;
+    assert!(lock_waits(&trial.url) <= 4);
+    drop(users);
+    for change in join_all(changes).await {
+        done_or_refused(change.unwrap());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_team_that_waits_for_one_row_leaves_others_one_of_the_connections() {
     let trial = Trial::new(4).await;
