@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::io::{ErrorKind, Read as _};
 use std::time::{Duration, Instant};
 
+use test_support::caller;
 use test_support::given;
 use test_support::service::Service;
 
@@ -168,6 +169,19 @@ async fn a_handshake_that_does_not_begin(kind: Kind) {
     assert!(ended, "{kind:?} keeps it for {:?}", begun.elapsed());
 }
 
+/// W18: the answer is the service's, whoever sends it.
+async fn a_file_of_five_megabytes_reaches_the_service(kind: Kind) {
+    let service = given!(Service::own(BINARY, &[]));
+    let proxy = Proxy::start(kind, &service);
+    let team = "01a21b1d-aaca-76ab-847d-2bbfa75f785b";
+    let upload = caller::Request::new("POST", format!("/teams/{team}/products/import"));
+    let upload = upload.text(vec![b'x'; 5 * 1024 * 1024]);
+    let upload = upload.header("sec-fetch-site", "same-origin");
+    // To sign in first.
+    let answer = proxy.caller().send_unchecked(upload).await.unwrap();
+    assert_eq!(answer.status, 303, "{kind:?}: {answer:?}");
+}
+
 mod haproxy {
     use super::Kind::Haproxy;
 
@@ -194,6 +208,11 @@ mod haproxy {
     #[tokio::test]
     async fn a_handshake_that_does_not_begin_is_ended() {
         super::a_handshake_that_does_not_begin(Haproxy).await;
+    }
+
+    #[tokio::test]
+    async fn a_file_of_five_megabytes_reaches_the_service() {
+        super::a_file_of_five_megabytes_reaches_the_service(Haproxy).await;
     }
 }
 
@@ -223,5 +242,10 @@ mod nginx {
     #[tokio::test]
     async fn a_handshake_that_does_not_begin_is_ended() {
         super::a_handshake_that_does_not_begin(Nginx).await;
+    }
+
+    #[tokio::test]
+    async fn a_file_of_five_megabytes_reaches_the_service() {
+        super::a_file_of_five_megabytes_reaches_the_service(Nginx).await;
     }
 }
