@@ -13,7 +13,9 @@ pub(crate) fn typed_text(field: &'static str, text: &str) -> Result<String, Erro
     let text = text.trim();
     let refused = |why: &str| Err(Error::invalid(field, why));
     match () {
-        () if text.chars().all(is_unseen) => refused("is empty; give it at least one character"),
+        () if text.chars().all(|it| is_unseen(it) || it.is_whitespace()) => {
+            refused("is empty; give it at least one character")
+        }
         () if text.chars().count() > 255 => refused("is longer than 255 characters; shorten it"),
         () if text.contains(char::is_control) => refused("has a control character; remove it"),
         () if text.contains(turns_text) => {
@@ -52,7 +54,7 @@ mod tests {
         typed_text("name", &"é".repeat(255)).unwrap();
         let unseen = [
             "\u{200b}",
-            "\u{200f}\u{feff}",
+            "\u{200f} \u{feff}",
             "\u{202e}ecalevoL",
             "a\u{2066}b",
         ];

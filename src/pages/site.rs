@@ -20,6 +20,13 @@ const IMPORTS: usize = 32;
 /// How many of these may be of one team, each of another user.
 const OF_A_TEAM: usize = 4;
 
+/// How much rest a team may owe before it has to wait: with a hundred times as long as others have waited, these have waited
+/// for three seconds.
+const OWED: Duration = Duration::from_secs(300);
+
+/// The longest that it then waits.
+const LONGEST_REST: Duration = Duration::from_secs(60);
+
 /// The state that all pages share.
 pub(super) struct Site {
     /// Where people reach them.
@@ -31,13 +38,6 @@ pub(super) struct Site {
     importers: WeakMap<UserId, Semaphore>,
     teams: WeakMap<TeamId, Team>,
 }
-
-/// How much rest a team may owe before it has to wait: with a hundred times as long as others have waited, these have waited
-/// for three seconds.
-const OWED: Duration = Duration::from_secs(300);
-
-/// The longest that it then waits.
-const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// The imports of a team.
 struct Team {
