@@ -64,6 +64,17 @@ async fn a_form_of_many_fields_is_refused_and_not_read() {
     assert_eq!(error(&send(&given, request).await, 400), "invalid_client");
 }
 
+/// PostgreSQL does not even take a NUL.
+#[tokio::test]
+async fn a_client_id_that_no_client_can_have_is_that_of_none() {
+    let given = given!(given_own(&[]));
+    for client_id in ["%00", "a%20b", "%C3%A9", &"x".repeat(300)] {
+        let request = Request::new("POST", REVOKE).text(format!("token=x&client_id={client_id}"));
+        let request = typed(request, "application/x-www-form-urlencoded");
+        assert_eq!(error(&send(&given, request).await, 400), "invalid_client");
+    }
+}
+
 #[tokio::test]
 async fn a_token_ends_its_session_whichever_of_the_two_it_is() {
     let Some((given, first)) = signed_in().await else {
