@@ -147,10 +147,12 @@ impl App {
         let plan = self
             .plan_import(catalog, lines, &mut Seen::default())
             .await?;
-        match plan.rests_on == rests_on {
-            true => Ok(plan),
-            false => Err(Error::CatalogChanged),
+        if plan.rests_on == rests_on {
+            return Ok(plan);
         }
+        // What changed the catalog may be this very plan, confirmed twice.
+        let kept = self.find_kept(user_id, catalog, id).await;
+        kept.and(Err(Error::CatalogChanged))
     }
 
     /// Carries out a kept plan, once. `begun` is set once its transaction begins, for which all other changes wait on SQLite.
