@@ -6,6 +6,7 @@ use slog::{OwnedKVList, info, warn};
 use uuid::Uuid;
 
 use super::*;
+use crate::domain::id::SessionId;
 
 /// The output of a test's log.
 #[derive(Clone, Default)]
@@ -172,6 +173,29 @@ async fn connections_that_cannot_be_accepted_have_a_line_a_minute() {
     }
     let line = |count: u64| json!({ "msg": "accept error", "level": "warn", "error": "no file", "count": count });
     assert_eq!(lines.read(), [line(1), line(600)]);
+}
+
+#[test]
+fn bugs_and_stolen_tokens_beyond_their_quotas_are_told_once() {
+    let (lines, quotas) = (Lines::default(), Quotas::default());
+    let session_id = SessionId(Uuid::max());
+    for number in 1..=1_000 {
+        let written = number <= counts::IN_FULL;
+        assert_eq!(quotas.admit_failure(true), written, "{number}");
+        assert_eq!(quotas.admit_stolen(session_id), written, "{number}");
+    }
+    assert!(quotas.admit_failure(false) && quotas.admit_stolen(SessionId(Uuid::nil())));
+    let log = lines.logger();
+    quotas.tell(&log);
+    quotas.tell(&log);
+    let unwritten = 1_000 - counts::IN_FULL;
+    let stolen = json!({
+        "level": "info", "msg": "requests without a line of their own", "session_id": Uuid::max(), "count": unwritten,
+    });
+    let bugs = json!({
+        "level": "error", "msg": "failures without a line of their own", "of": "program", "count": unwritten,
+    });
+    assert_eq!(lines.read(), [stolen, bugs]);
 }
 
 #[test]

@@ -25,6 +25,9 @@ async fn a_password_is_changed_with_the_current_one_and_ends_other_browsers() {
     for page in [&wrong, &weak] {
         assert!(!page.text().contains(PASSWORD) && !page.text().contains(NEW_PASSWORD));
     }
+    let log = service.log();
+    let refused = log.lines().find(|it| it.contains("wrong_password"));
+    assert!(refused.is_some_and(|it| it.contains(path)), "{log}");
     // The proof gave the session a new cookie, with which it continues.
     let done = one.submit(path, &change(PASSWORD, NEW_PASSWORD)).await;
     done.expect(200, "Your password is changed");

@@ -45,6 +45,19 @@ async fn what_was_done_is_shown_with_who_and_from_where_and_no_sign_in() {
 }
 
 #[tokio::test]
+async fn who_is_called_like_the_operator_looks_different() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "owner").await;
+    let name = [("name", "The operator")];
+    assert_eq!(browser.post("/account/name", &name).await.status(), 303);
+    make_key(&mut browser, &team, "Shop").await;
+    let page = browser.get(&format!("/teams/{team}/settings/audit")).await;
+    page.expect(200, "<td>The operator</td>")
+        .expect(200, "<td><span class=\"tag\">The operator</span></td>");
+}
+
+#[tokio::test]
 async fn the_csv_has_every_event_and_no_formula() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");

@@ -89,6 +89,27 @@ async fn a_newer_invitation_of_an_email_replaces_the_one_before_and_a_withdrawn_
     assert_eq!(told(app, team, Action::Uninvite).await, 1);
 }
 
+/// P34: 200 are open at most, and each of them can be replaced.
+#[tokio::test]
+async fn an_invitation_is_replaced_also_when_the_team_may_have_no_more() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let invite = async |email: &str| {
+        let invited = app.invite(&Actor::Operator, team, email, Role::Viewer);
+        invited.await.map(|it| it.secret)
+    };
+    let first = invite(BO).await.unwrap();
+    for number in 1..200 {
+        invite(&format!("member-{number}@example.com")).await.unwrap();
+    }
+    let one_more = invite("ada@example.com").await;
+    assert!(matches!(one_more, Err(Error::Invalid(_))), "{one_more:?}");
+    let second = invite(BO).await.unwrap();
+    assert_no_link(app.get_invitation(&first).await);
+    app.get_invitation(&second).await.unwrap();
+    assert_eq!(service.database().rows("invitation"), 200);
+}
+
 /// P8: an attempted take-over.
 #[tokio::test]
 async fn an_invitation_gives_nobody_an_account_that_there_is_already() {

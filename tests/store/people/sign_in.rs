@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use invoicing::app::sign_in::SignIn;
 use invoicing::domain::Error;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::list::Part;
+use invoicing::domain::member::Role;
 use invoicing::domain::secret::Secret;
 use invoicing::domain::ways_to_sign_in::SwitchedOn;
 
@@ -25,6 +27,20 @@ async fn a_link_to_set_up_is_good_for_a_day() {
     let late = set_up(&service, &link.secret).await;
     assert!(matches!(late, Err(Error::LinkNotValid)), "{late:?}");
     service.app.delete_expired().await.unwrap();
+}
+
+#[tokio::test]
+async fn set_up_ends_an_invitation_of_the_first_owner() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let invited = app.invite(&Actor::Operator, team, EMAIL, Role::Viewer).await;
+    let invitation = invited.unwrap().secret;
+    let link = app.create_set_up_link().await.unwrap().secret;
+    let cookies = set_up(&service, &link).await.unwrap();
+    let ada = look_up(&service, &cookies).await.unwrap().user;
+    assert_eq!(app.membership(team, ada.id).await.unwrap(), Role::Owner);
+    let found = app.get_invitation(&invitation).await;
+    assert!(matches!(found, Err(Error::LinkNotValid)), "{found:?}");
 }
 
 #[tokio::test]
