@@ -189,6 +189,8 @@ fn line(text: &str) -> String {
     let seen = text.split(is_gap).filter(|it| !it.is_empty());
     let seen: String = seen.collect::<Vec<_>>().join(" ");
     let seen: String = seen.chars().filter(|it| !is_unseen(*it)).collect();
+    // A subject with `=?` would be read as an encoded word (RFC 2047, section 2).
+    let seen = seen.replace("=?", "= ?");
     let mut parts = seen.grapheme_indices(true);
     match parts.nth(NAME) {
         // What a reader sees as one character may have very many code points.
@@ -227,6 +229,7 @@ mod tests {
             ("A\u{200b}d\u{2066}a", "Ada"),
             ("a\0b", "a b"),
             ("Ada \"Countess\" <x>", "Ada \"Countess\" <x>"),
+            ("=?utf-8?q?Bank?=", "= ?utf-8?q?Bank?="),
             ("", ""),
         ] {
             assert_eq!(line(name), shown, "{name:?}");

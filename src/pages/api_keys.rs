@@ -149,7 +149,7 @@ fn path(team: &FramedTeam) -> String {
 
 async fn show_api_keys(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let team = visit.managed_team(&path.team).await?;
-    let made = visit.shown_once();
+    let made = visit.shown_once(team.id);
     let made = made.filter(|text| visit.app().presented_api_key(text).is_ok());
     let said = Said {
         made: made.map(str::to_owned),
@@ -237,7 +237,7 @@ async fn rotate_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
 /// Redirects to the page, which shows the key this once.
 fn show_once(visit: &Visit, team: &FramedTeam, secret: &Secret) -> Answer {
     let mut answer = see_other(&path(team));
-    let once = visit.once(secret)?;
+    let once = visit.once(team.id, secret)?;
     answer.headers_mut().append(SET_COOKIE, once);
     Ok(answer)
 }

@@ -115,7 +115,7 @@ fn path(team: &FramedTeam) -> String {
 
 async fn show_members(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let team = visit.managed_team(&path.team).await?;
-    let made = visit.shown_once();
+    let made = visit.shown_once(team.id);
     let made = made.filter(|text| Secret::is_base64url(text));
     let made = made.map(|text| {
         let secret = Secret::from_text(text);
@@ -168,7 +168,7 @@ async fn invite(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
         Ok(None) => Ok(see_other(&format!("{}?done=mailed", self::path(&team)))),
         Ok(Some(secret)) => {
             let mut answer = see_other(&self::path(&team));
-            let once = visit.once(&secret)?;
+            let once = visit.once(team.id, &secret)?;
             answer.headers_mut().append(SET_COOKIE, once);
             Ok(answer)
         }

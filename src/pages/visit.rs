@@ -115,21 +115,25 @@ impl Visit {
         cookie(self.context.request.headers(), &which.name(&self.site))
     }
 
-    /// Returns the cookie by which the next page shows a secret once, to this session alone.
+    /// Returns the cookie by which the next page of this team shows a secret once, to this session alone.
     ///
     /// # Errors
     /// As for [`signed_in`](Visit::signed_in).
-    pub(super) fn once(&self, secret: &Secret) -> Result<HeaderValue, Failure> {
-        let id = self.signed_in()?.session.id;
-        let value = format!("{id}.{}", secret.reveal());
+    pub(super) fn once(&self, team_id: TeamId, secret: &Secret) -> Result<HeaderValue, Failure> {
+        let value = self.for_once(team_id)? + secret.reveal();
         Ok(Cookie::Once.set(&self.site, &value))
     }
 
-    /// Returns the secret to show once, if there is one.
-    pub(super) fn shown_once(&self) -> Option<&str> {
-        let (id, secret) = self.cookie(Cookie::Once)?.split_once('.')?;
-        let own = self.in_browser.as_ref()?.session.id.to_string();
-        (id == own).then_some(secret)
+    /// Returns the secret to show once on a page of this team, if there is one.
+    pub(super) fn shown_once(&self, team_id: TeamId) -> Option<&str> {
+        let whose = self.for_once(team_id).ok()?;
+        self.cookie(Cookie::Once)?.strip_prefix(&whose)
+    }
+
+    /// Returns what stands before such a secret.
+    fn for_once(&self, team_id: TeamId) -> Result<String, Failure> {
+        let session_id = self.signed_in()?.session.id;
+        Ok(format!("{session_id}.{team_id}."))
     }
 
     /// Returns a parameter of the query: the first one of that name, among the first [`PARAMETERS`].

@@ -232,9 +232,9 @@ async fn whoever_has_proven_who_they_are_stays_signed_in_whatever_is_answered() 
 }
 
 #[tokio::test]
-async fn a_new_key_is_shown_to_the_session_that_made_it_alone() {
+async fn a_new_key_is_shown_to_the_session_that_made_it_and_in_its_team_alone() {
     let Some(service) = server() else { return };
-    let team = team(&service, "Acme");
+    let (other, team) = (team(&service, "Elsewhere"), team(&service, "Acme"));
     let mut ada = signed_in(&service, &team, "owner").await;
     let mut ben = signed_in(&service, &team, "admin").await;
     let path = path(&team);
@@ -242,5 +242,17 @@ async fn a_new_key_is_shown_to_the_session_that_made_it_alone() {
     let once = ada.cookies["invoicing-8080-once"].clone();
     ben.cookies.insert("invoicing-8080-once".into(), once);
     assert_eq!(key(&ben.get(&path).await), None);
+    let add = [
+        "member",
+        "add",
+        "--team",
+        &other,
+        "--user",
+        "owner@example.com",
+        "--role",
+        "owner",
+    ];
+    service.command(&add).expect("an own server");
+    assert_eq!(key(&ada.get(&self::path(&other)).await), None);
     assert!(key(&ada.get(&path).await).is_some());
 }
