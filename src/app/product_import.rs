@@ -87,8 +87,8 @@ impl App {
     /// Carries out a plan for the operator, except for the lines that it refuses: all of it or nothing.
     ///
     /// # Errors
-    /// [`Error::CatalogChanged`] when the plan does not hold any more, or changes products with more than 16 MiB of text; any store
-    /// error.
+    /// [`Error::CatalogChanged`] when the plan does not hold any more, or changes products with more than 16 MiB of text;
+    /// any store error.
     pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
         let import = self.prepare(&Actor::Operator, plan).await?;
         let done = self.store.write(Holder::Service, async move |sql| {

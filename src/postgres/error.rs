@@ -53,8 +53,8 @@ impl From<tokio_postgres::Error> for ScriptError {
             {
                 ScriptError::Retry(error.into())
             }
-            // Time limits; a lock that does not come free; no memory, no disk, no connection left; a failing disk; a server that
-            // is read only.
+            // Time limits; a lock that does not come free; no memory, no disk, no connection left; a failing disk; a
+            // server that is read only.
             "57" | "55" | "53" | "58" => ScriptError::Final(Error::unavailable(error)),
             _ if *found.code() == SqlState::READ_ONLY_SQL_TRANSACTION => {
                 ScriptError::Final(Error::unavailable(error))

@@ -26,8 +26,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 /// The longest pause: a server that is back after a restart is noticed within this.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
-/// With less time left there is no further attempt, and none begins: one that is cut off costs its connection. It is longer than a lock is
-/// waited for.
+/// With less time left there is no further attempt, and none begins: one that is cut off costs its connection. It is
+/// longer than a lock is waited for.
 const LEAST_TIME: Duration = Duration::from_millis(300);
 
 /// The attempts at one script.

@@ -1,6 +1,7 @@
 //! How a transaction begins and ends.
 //!
-//! A change does not ask for `READ WRITE`, which is the default, and would override the operator's `default_transaction_read_only`.
+//! A change does not ask for `READ WRITE`, which is the default, and would override the operator's
+//! `default_transaction_read_only`.
 
 /// Begins a change for a caller. The limits hold for this transaction alone, since a pooler gives the connection to another
 /// client afterwards. A statement has a second less than the deadline; a replica that has stopped talking has another second
