@@ -55,6 +55,7 @@ mod tests {
         let unseen = [
             "\u{200b}",
             "\u{200f} \u{feff}",
+            "\u{34f}\u{fe0f}\u{17b4}\u{2800}\u{e0100}",
             "\u{202e}ecalevoL",
             "a\u{2066}b",
         ];

@@ -9,6 +9,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use icu_properties::props::DefaultIgnorableCodePoint;
+use icu_properties::{CodePointSetData, CodePointSetDataBorrowed};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::member::Role;
@@ -205,14 +207,12 @@ fn is_gap(it: char) -> bool {
     it.is_whitespace() || it.is_control()
 }
 
-/// Characters that change the direction of the text around them, take no room, or leave it empty.
+/// Characters that change the direction of the text around them, take no room, or leave it empty: those that Unicode says are
+/// ignored where they cannot be shown, marks of annotations, and the empty pattern of Braille.
 pub(super) fn is_unseen(it: char) -> bool {
-    matches!(
-        it,
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-    )
+    const IGNORED: CodePointSetDataBorrowed<'static> =
+        CodePointSetData::new::<DefaultIgnorableCodePoint>();
+    IGNORED.contains(it) || matches!(it, '\u{2800}' | '\u{fff9}'..='\u{fffb}')
 }
 
 #[cfg(test)]
