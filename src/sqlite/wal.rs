@@ -11,13 +11,14 @@
 //! 3. The writer does the rest after its next commit has been answered. It must: while commits are appended, no other thread
 //!    ever finds all of the log copied, and it would grow for ever.
 //! 4. If the thread falls behind the writer by [`BLOCKING_PAGES`], the writer waits for it, and does the rest. What an
-//!    earlier process left of the log, which may be of any length, does not count.
+//!    earlier process left of the log, or a long read kept from being copied, does not count: it may be of any length.
 //! 5. When something is to be forgotten (`pair.rs`), the writer empties the log instead ([`Emptying`]): it does the rest and
 //!    truncates the log, since a log that starts anew keeps its old pages until others take their place. That requires that
 //!    no reader is using it. Requests are done at once; for other readers no commit is kept waiting, and it is tried again.
 //!
 //! A long read of one moment of the file, such as `invoicing copy`, keeps checkpoints from going beyond that moment. The log
-//! grows meanwhile, and a checkpoint is tried again every [`CHECKPOINT_PAGES`] pages.
+//! grows meanwhile, and a checkpoint is tried again every [`CHECKPOINT_PAGES`] pages. Once the read is over, the thread copies
+//! all of that, and the file of the log becomes short again ([`LONGEST_FILE`]).
 //!
 //! Nothing here decides what is durable: a commit is, once it is in the log. A machine that stops at any moment of a
 //! checkpoint leaves a log from which the next process to open the file starts it again. So an error affects no commit, and
@@ -49,6 +50,9 @@ const PASSES: u32 = 4;
 
 /// Pages in the log at which the writer waits for the thread: 128 MiB.
 const BLOCKING_PAGES: u32 = 8 * CHECKPOINT_PAGES;
+
+/// Bytes that the log's file keeps when the log starts anew: as many as it gets without a long read.
+const LONGEST_FILE: i64 = 4096 * (BLOCKING_PAGES + CHECKPOINT_PAGES) as i64;
 
 /// How many milliseconds the writer waits for readers of a log that is to be emptied.
 const READERS_TAKE: i32 = 10;
@@ -84,7 +88,7 @@ pub(super) struct Checkpointer {
     thread: Option<JoinHandle<()>>,
     /// How long the log was after the previous commit; `None` until this process has changed something.
     before: Option<u32>,
-    /// How much of it an earlier process left, until it starts anew.
+    /// How much of it an earlier process left, or a long read kept from being copied, until it starts anew.
     left: u32,
     /// The number of pages at which the next checkpoint is due.
     next: u32,
@@ -98,6 +102,8 @@ struct Shared {
     /// Pages in the log after the last commit of this process that changed anything; 0 before the first, however many
     /// there are.
     pages: AtomicU32,
+    /// Whether a long read has kept much from being copied, and it has not been since.
+    held_back: AtomicBool,
     /// Whether it is the writer's turn: step 3.
     rest: AtomicBool,
     /// Whether the log is to be emptied: step 5.
@@ -120,6 +126,8 @@ impl Checkpointer {
             counts: Arc::clone(counts),
             ..Shared::default()
         });
+        let limit = "journal_size_limit";
+        connection.pragma_update_and_check(None, limit, LONGEST_FILE, |_| Ok(()))?;
         let told = Arc::clone(&shared);
         // Replaces SQLite's own hook, which makes a checkpoint at every thousand pages.
         connection.wal_hook(Some(move |_: &mut Wal, pages: i32| {
@@ -159,6 +167,9 @@ impl Checkpointer {
                 Some(_) => {}
             }
             self.before = Some(pages);
+        }
+        if self.shared.held_back.load(Ordering::Relaxed) {
+            self.left = pages;
         }
         let due = pages >= self.next;
         if due {
@@ -235,13 +246,19 @@ fn checkpoint_when_woken(own: &Connection, woken: &Receiver<()>, shared: &Shared
 /// Step 2.
 fn checkpoint_most(own: &Connection, shared: &Shared) {
     for _ in 0..PASSES {
-        let (begun, copied) = (Instant::now(), checkpoint(own));
+        let (begun, done) = (Instant::now(), checkpoint(own));
         let counts = &shared.counts;
         counts.background_checkpoints.took(begun.elapsed());
-        let Some(copied) = copied else {
+        let Some((length, copied)) = done else {
             counts.failed_checkpoints.one();
             return;
         };
+        let is_held_back = length.saturating_sub(copied) > CHECKPOINT_PAGES;
+        shared.held_back.store(is_held_back, Ordering::Relaxed);
+        if is_held_back {
+            // The writer would copy all of it if the read ended now.
+            return;
+        }
         let appended = shared.pages.load(Ordering::Relaxed).saturating_sub(copied);
         if appended <= FINAL_PAGES {
             break;
@@ -250,13 +267,12 @@ fn checkpoint_most(own: &Connection, shared: &Shared) {
     shared.rest.store(true, Ordering::Relaxed);
 }
 
-/// Copies what is in the log and no reader needs where it is. Returns how many pages of the log are copied; `None` if
-/// another process is making a checkpoint, or the disk fails.
-fn checkpoint(connection: &Connection) -> Option<u32> {
-    let copied = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE);
-    copied
-        .ok()
-        .and_then(|(_, copied)| u32::try_from(copied).ok())
+/// Copies what is in the log and no reader needs where it is. Returns how many pages the log has, and how many of them are
+/// copied; `None` if another process is making a checkpoint, or the disk fails.
+fn checkpoint(connection: &Connection) -> Option<(u32, u32)> {
+    let done = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE);
+    let (length, copied) = done.ok()?;
+    Some((u32::try_from(length).ok()?, u32::try_from(copied).ok()?))
 }
 
 #[cfg(test)]
@@ -348,6 +364,38 @@ mod tests {
         while pages(&log) > CHECKPOINT_PAGES {
             commit(&mut connection, &mut log);
         }
+    }
+
+    #[test]
+    fn what_a_long_read_kept_from_being_copied_is_no_work_of_the_writer() {
+        let (_folder, path, mut connection, mut log) = file();
+        let reader = connect(&path).unwrap();
+        let begin = "BEGIN; SELECT count(*) FROM page";
+        reader.execute_batch(begin).unwrap();
+        while pages(&log) < BLOCKING_PAGES + 2 * CHECKPOINT_PAGES {
+            commit(&mut connection, &mut log);
+        }
+        // From here on, this test decides when the thread does something.
+        drop(log.wake.take());
+        log.thread.take().unwrap().join().unwrap();
+        reader.execute_batch("COMMIT").unwrap();
+        let due = pages(&log) + 2 * CHECKPOINT_PAGES;
+        while pages(&log) < due {
+            commit(&mut connection, &mut log);
+        }
+        let copied = path.metadata().unwrap().len() / 4096;
+        assert!(
+            copied < u64::from(CHECKPOINT_PAGES),
+            "{copied} by the writer"
+        );
+
+        checkpoint_most(&connect(&path).unwrap(), &log.shared);
+        for _ in 0..2 {
+            commit(&mut connection, &mut log);
+        }
+        assert!(pages(&log) < CHECKPOINT_PAGES, "it starts anew");
+        let length = path.with_extension("db-wal").metadata().unwrap().len();
+        assert!(length <= LONGEST_FILE as u64, "{length}");
     }
 
     #[test]
