@@ -44,12 +44,21 @@ pub(crate) use memory::Limiter;
 pub(crate) use seldom::Seldom;
 pub(crate) use shared::{Shared, check as check_redis};
 
+/// What each browser may send once its user's bucket is empty: enough to find and sign out another.
+const RESERVE: Policy = Policy {
+    per_second: 1,
+    burst: 10,
+};
+
 /// The limits of a server.
 pub(crate) struct Limits {
     api_keys: Option<Limiter<Uuid>>,
     sessions: Option<Limiter<Uuid>>,
-    /// All keys of a team, and all sessions of a user.
-    holders: Option<Limiter<Holder>>,
+    /// All keys of a team.
+    teams: Option<Limiter<Holder>>,
+    /// All of a user's sessions of apps.
+    users: Option<Limiter<Holder>>,
+    reserves: Option<Reserves>,
     addresses: Option<Limiter<IpAddr>>,
     /// Strangers' credentials, until they prove valid.
     guesses: Option<Limiter<IpAddr>>,
@@ -60,6 +69,14 @@ pub(crate) struct Limits {
     pub of_callers: Policy,
     /// The limit of a client address at the token endpoint, even if limits are off.
     pub of_addresses: Policy,
+}
+
+/// What browsers may send once their user's bucket is empty.
+struct Reserves {
+    /// Each browser.
+    browsers: Limiter<Uuid>,
+    /// All browsers of a user.
+    users: Limiter<Uuid>,
 }
 
 impl Limits {
@@ -77,7 +94,12 @@ impl Limits {
         Self {
             api_keys: on.then(|| Limiter::new(caller)),
             sessions: on.then(|| Limiter::new(caller)),
-            holders: on.then(|| Limiter::new(all_of_a_holder(caller))),
+            teams: on.then(|| Limiter::new(times(caller, 20))),
+            users: on.then(|| Limiter::new(times(caller, 5))),
+            reserves: on.then(|| Reserves {
+                browsers: Limiter::new(RESERVE),
+                users: Limiter::new(times(RESERVE, 10)),
+            }),
             addresses: on.then(|| Limiter::new(address)),
             guesses: on.then(|| Limiter::new(guesses(address))),
             shared: None,
@@ -104,23 +126,30 @@ impl Limits {
     /// Counts a request of an API key of `holder`. `None` when there are no limits.
     pub(crate) async fn api_key(&self, id: Uuid, holder: Holder) -> Option<Verdict> {
         let verdict = self.take("key", self.api_keys.as_ref()?, id).await;
-        let verdict = verdict.map(|it| self.together(it, holder));
+        let verdict = verdict.map(|it| together(it, self.teams.as_ref(), holder));
         counted(verdict, &self.counts.api_keys)
     }
 
-    /// Counts a request of a session of `holder`. `None` when there are no limits.
+    /// Counts a request of an app's session of `holder`. `None` when there are no limits.
     pub(crate) async fn session(&self, id: Uuid, holder: Holder) -> Option<Verdict> {
         let verdict = self.take("session", self.sessions.as_ref()?, id).await;
-        let verdict = verdict.map(|it| self.together(it, holder));
+        let verdict = verdict.map(|it| together(it, self.users.as_ref(), holder));
         counted(verdict, &self.counts.sessions)
     }
 
-    /// Counts what a key or a session may send for its holder, too, in memory alone: it is this replica's work that has to be
-    /// bounded.
-    fn together(&self, verdict: Verdict, holder: Holder) -> Verdict {
-        let holders = self.holders.as_ref().filter(|_| verdict.allowed());
-        let of_all = holders.map(|it| it.take(holder, Instant::now()));
-        of_all.filter(|it| !it.allowed()).unwrap_or(verdict)
+    /// Counts a request of a browser in which this user is signed in. `None` when there are no limits.
+    ///
+    /// All browsers of a user share a bucket: a user may have any number of them, and each change stays in the audit. Once it is empty, each still has a little of its own, in memory alone: whoever
+    /// has got into one of them cannot keep the user from signing it out.
+    pub(crate) async fn browser(&self, session_id: Uuid, user_id: Uuid) -> Option<Verdict> {
+        let verdict = self.take("session", self.sessions.as_ref()?, user_id).await;
+        let verdict = verdict.map(|verdict| match &self.reserves {
+            Some(reserves) if !verdict.allowed() && reserves.allow(session_id, user_id) => {
+                verdict.let_through()
+            }
+            _ => verdict,
+        });
+        counted(verdict, &self.counts.sessions)
     }
 
     /// Counts a token request of a client address. `None` when there are no limits.
@@ -160,6 +189,14 @@ impl Limits {
     }
 }
 
+/// Counts what a key or a session may send for its holder, too, in memory alone: it is this replica's work that has to be
+/// bounded.
+fn together(verdict: Verdict, holders: Option<&Limiter<Holder>>, holder: Holder) -> Verdict {
+    let holders = holders.filter(|_| verdict.allowed());
+    let of_all = holders.map(|it| it.take(holder, Instant::now()));
+    of_all.filter(|it| !it.allowed()).unwrap_or(verdict)
+}
+
 /// Counts a refusal, and returns the verdict.
 fn counted(verdict: Option<Verdict>, refused: &Count) -> Option<Verdict> {
     if verdict.as_ref().is_some_and(|verdict| !verdict.allowed()) {
@@ -168,12 +205,19 @@ fn counted(verdict: Option<Verdict>, refused: &Count) -> Option<Verdict> {
     verdict
 }
 
-/// Returns how much all keys of a team, or all sessions of a user, may send together, given what each may (docs/decisions.md,
-/// R4): a team may have hundreds of keys, and a user any number of sessions.
-fn all_of_a_holder(caller: Policy) -> Policy {
+impl Reserves {
+    fn allow(&self, session_id: Uuid, user_id: Uuid) -> bool {
+        let now = Instant::now();
+        self.browsers.take(session_id, now).allowed() && self.users.take(user_id, now).allowed()
+    }
+}
+
+/// Returns how much several callers may send together, given what each may (docs/decisions.md, R4): a team may have hundreds
+/// of keys, and a user any number of sessions.
+fn times(each: Policy, times: u32) -> Policy {
     Policy {
-        per_second: caller.per_second.saturating_mul(20),
-        burst: caller.burst.saturating_mul(20),
+        per_second: each.per_second.saturating_mul(times),
+        burst: each.burst.saturating_mul(times),
     }
 }
 
@@ -212,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_sessions_of_a_user_have_twenty_times_what_one_has() {
+    async fn all_apps_of_a_user_have_five_times_what_one_session_has() {
         let limits = Limits::in_memory(&Settings::default());
         let (user, other) = (Holder::User(Uuid::max()), Holder::User(Uuid::nil()));
         let begun = Instant::now();
@@ -225,11 +269,40 @@ mod tests {
                 refused = refused.or((!verdict.allowed()).then_some(verdict));
             }
         }
-        let came_back = begun.elapsed().as_millis() * 2;
-        assert!((4_000..=4_001 + came_back).contains(&allowed), "{allowed}");
-        assert_eq!(refused.unwrap().policy(), "\"default\";q=4000;w=2");
+        let came_back = begun.elapsed().as_millis() / 2;
+        assert!((1_000..=1_001 + came_back).contains(&allowed), "{allowed}");
+        assert_eq!(refused.unwrap().policy(), "\"default\";q=1000;w=2");
         let verdict = limits.session(Uuid::max(), other).await.unwrap();
         assert!(verdict.allowed());
+    }
+
+    #[tokio::test]
+    async fn a_browser_has_a_little_left_whatever_other_browsers_and_apps_of_its_user_send() {
+        let limits = Limits::in_memory(&Settings::default());
+        let user = Uuid::max();
+        for app in 0..50 {
+            for _ in 0..200 {
+                limits
+                    .session(Uuid::from_u128(app), Holder::User(user))
+                    .await;
+            }
+        }
+        let sent = async |browser| {
+            let (browser, begun, mut allowed) = (Uuid::from_u128(browser), Instant::now(), 0);
+            let refused = loop {
+                let verdict = limits.browser(browser, user).await.unwrap();
+                match verdict.allowed() {
+                    true => allowed += 1,
+                    false => break verdict,
+                }
+            };
+            assert_eq!(refused.policy(), "\"default\";q=200;w=2");
+            (allowed, begun.elapsed().as_secs())
+        };
+        let (first, seconds) = sent(1).await;
+        assert!((210..=211 + 101 * seconds).contains(&first), "{first}");
+        let (second, seconds) = sent(2).await;
+        assert!((10..=11 + 101 * seconds).contains(&second), "{second}");
     }
 
     #[tokio::test]
@@ -243,6 +316,7 @@ mod tests {
         assert_eq!(limits.session(Uuid::nil(), Holder::Service).await, None);
         assert_eq!(limits.address(Ipv6Addr::LOCALHOST.into()).await, None);
         assert_eq!(limits.guess(Ipv6Addr::LOCALHOST.into()), None);
+        assert_eq!(limits.browser(Uuid::nil(), Uuid::nil()).await, None);
         let on = Limits::in_memory(&Settings::default());
         assert_eq!(
             on.address(Ipv6Addr::LOCALHOST.into())

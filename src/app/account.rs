@@ -42,7 +42,7 @@ impl App {
         let event = self.event(&Actor::Person(person.clone()), Action::ChangeName);
         let event = event.to(user_id.0);
         self.store
-            .write(user_id, async move |sql| {
+            .write(person.session_id, async move |sql| {
                 sql.run((user::lock(user_id), require_person(&person)))
                     .await?;
                 // A name that stays the same leaves no event.

@@ -79,7 +79,7 @@ impl App {
         let (id, uri) = (&request.client_id, request.redirect_uri());
         let (code, issued) = self.drawn_code(person.user_id, id, uri, request.challenge);
         self.store
-            .write(person.user_id, async move |sql| {
+            .write(person.session_id, async move |sql| {
                 sql.run(require_person(&person)).await?;
                 add_code(sql, &issued).await
             })

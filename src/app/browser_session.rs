@@ -80,7 +80,7 @@ impl App {
         let (user_id, id) = (person.user_id, person.session_id);
         let event = self.event(&Actor::Person(person), Action::SignOut).to(id.0);
         self.store
-            .write(user_id, async move |sql| {
+            .write(id, async move |sql| {
                 // Signing out twice is no error, but leaves only one event.
                 if sql.run(browser_session::delete(user_id, id)).await? > 0 {
                     sql.run((auth_code::delete_unused(user_id), audit::insert(&event)))
@@ -104,7 +104,7 @@ impl App {
         let event = self.event(&Actor::Person(person.clone()), Action::EndBrowserSession);
         let event = event.to(id.0);
         self.store
-            .write(user_id, async move |sql| {
+            .write(person.session_id, async move |sql| {
                 let missing = || BrowserSession::missing(id);
                 let found = browser_session::find_id(id).rule(|found| {
                     let own = found.filter(|it| it.user_id == user_id);
@@ -137,7 +137,7 @@ impl App {
         let event = self.event(&Actor::Person(person.clone()), Action::EndSession);
         let event = event.to(id.0);
         self.store
-            .write(user_id, async move |sql| {
+            .write(person.session_id, async move |sql| {
                 sql.run(require_person(&person)).await?;
                 end_and_tell(sql, session::lock_of_user(user_id, id), id, &event).await
             })
@@ -154,7 +154,7 @@ impl App {
         let event = self.event(&Actor::Person(person.clone()), Action::EndSession);
         let event = event.to(user_id.0);
         self.store
-            .write(user_id, async move |sql| {
+            .write(person.session_id, async move |sql| {
                 sql.run((user::lock(user_id), require_person(&person)))
                     .await?;
                 // First, so that no code that is being exchanged starts a session after this.
@@ -178,7 +178,7 @@ impl App {
         let events = [Action::EndBrowserSession, Action::EndSession];
         let [browsers, apps] = events.map(|action| self.event(&actor, action).to(user_id.0));
         self.store
-            .write(user_id, async move |sql| {
+            .write(person.session_id, async move |sql| {
                 sql.run((user::lock(user_id), require_person(&person)))
                     .await?;
                 // First, with the codes: one that is being exchanged may start a session before this, but none after.

@@ -49,6 +49,7 @@ impl App {
             email: email.clone(),
             expires_at: now.after(LIFETIME),
         };
+        let holder = Holder::from(person.session_id);
         let keep = async move |sql: Sql<'_>| {
             // The user before the session, as when a user is removed.
             sql.run((user::lock(user_id), require_person(&person)))
@@ -63,7 +64,7 @@ impl App {
             sql.run((counted, changes::replace(&change))).await?;
             Ok((user, owner.filter(|it| it.id != user_id)))
         };
-        let (user, owner) = self.store.write(user_id, keep).await?;
+        let (user, owner) = self.store.write(holder, keep).await?;
         let url = email_change::url(letters.origin, &secret);
         let letter = match owner {
             // To the address as stored: another spelling may be another mailbox.
@@ -121,6 +122,7 @@ impl App {
         let place = outbox.reserve()?;
         let event = self.event(&Actor::Person(person.clone()), Action::ChangeEmail);
         let event = event.to(user_id.0);
+        let holder = Holder::from(person.session_id);
         let change = async move |sql: Sql<'_>| {
             sql.run((lock_with_teams(user_id), require_person(&person)))
                 .await?;
@@ -128,7 +130,7 @@ impl App {
             let email = spent.ok_or(Error::LinkNotValid)?.email;
             set_email(sql, user_id, &email, &event).await
         };
-        match self.store.write(user_id, change).await {
+        match self.store.write(holder, change).await {
             Ok(before) => {
                 place.send(
                     user_id.into(),

@@ -176,7 +176,7 @@ impl App {
         let (now, cookie) = (self.now(), self.new_cookie(user_id));
         let digest = cookie.digest();
         self.store
-            .write(user_id, async move |sql| {
+            .write(session_id, async move |sql| {
                 // The user is held, so that the identity is not unlinked meanwhile.
                 sql.run(require_user(user_id)).await?;
                 let found = identity::find(&claims.issuer, &claims.subject);
@@ -208,7 +208,7 @@ impl App {
         let event = self.event(&Actor::Person(person.clone()), Action::LinkIdentity);
         let event = event.to(made.id.0);
         self.store
-            .write(user_id, async move |sql| {
+            .write(person.session_id, async move |sql| {
                 sql.run(user::lock(user_id)).await?;
                 sql.run(require_person(&person)).await?;
                 let own = sql.run(identity::list(user_id)).await?;

@@ -118,7 +118,7 @@ impl App {
             let confirm = confirm_session(session_id, &digest, now);
             sql.run((proof.take(now), confirm)).await.map(drop)
         };
-        self.store.write(user_id, confirm).await?;
+        self.store.write(session_id, confirm).await?;
         Ok(cookie)
     }
 
@@ -162,7 +162,7 @@ impl App {
         let event = self.event(&Actor::Person(person.clone()), Action::AddPasskey);
         let event = event.to(made.id.0);
         self.store
-            .write(user_id, async move |sql| {
+            .write(person.session_id, async move |sql| {
                 // Concurrent additions run one after another.
                 sql.run(user::lock(user_id)).await?;
                 let known = (require_person(&person), passkey::list(user_id));

@@ -135,7 +135,7 @@ impl App {
         let event = self.event(&actor, Action::ChangePassword);
         let ended = self.event(&actor, Action::EndBrowserSession).to(user_id.0);
         self.store
-            .write(user_id, async move |sql| {
+            .write(person.session_id, async move |sql| {
                 sql.run((user::lock(user_id), require_person(&person)))
                     .await?;
                 sql.run(set_password(user_id, &hash, now)).await?;

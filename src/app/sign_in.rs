@@ -155,7 +155,7 @@ impl App {
             let confirm = confirm_session(session_id, &digest, now);
             sql.run((confirm, checked.forget())).await.map(drop)
         };
-        self.store.write(user_id, confirm).await?;
+        self.store.write(session_id, confirm).await?;
         Ok(cookie)
     }
 

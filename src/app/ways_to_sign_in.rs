@@ -75,7 +75,7 @@ impl App {
         let (event, ended) = (event.to(subject), ended.to(user_id.0));
         let on = self.switched_on.clone();
         self.store
-            .write(user_id, async move |sql| {
+            .write(person.session_id, async move |sql| {
                 // Of two calls that remove the last two ways, one comes second.
                 sql.run(user::lock(user_id)).await?;
                 let before = (require_person(&person), ways_to_sign_in::of(user_id, &on));

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::audit::Actor;
 use super::catalog::Catalog;
-use super::id::{TeamId, UserId};
+use super::id::{BrowserSessionId, TeamId, UserId};
 
 /// On whose behalf something is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +15,9 @@ pub enum Holder {
     Team(Uuid),
     /// All sessions of a user.
     User(Uuid),
+    /// What a user does in one browser with the own account. All of that waits for the user's lock, so it needs little, and
+    /// whoever has got into one browser does not keep the user, in another, from ending it.
+    Browser(Uuid),
     /// Callers from a network who have no credential.
     Address(IpAddr),
     /// All callers whose codes and refresh tokens are being looked up: only the result tells who they are.
@@ -42,11 +45,11 @@ pub enum Holder {
 
 impl Holder {
     /// How much of `whole` this holder may have at once, at least 1. No holder may have all of it, so that others make
-    /// progress whatever it does, such as wait for locks of its own. Strangers, who are not counted one by one, may
-    /// have less. An address gets its share of what [all of them](Holder::share_of_addresses) may have.
+    /// progress whatever it does, such as wait for locks of its own. Strangers, who are not counted one by one, and
+    /// browsers may have less. An address gets its share of what [all of them](Holder::share_of_addresses) may have.
     pub fn share(self, whole: usize) -> usize {
         let (whole, quarters) = match self {
-            Holder::Strangers => (whole, 1),
+            Holder::Strangers | Holder::Browser(_) => (whole, 1),
             Holder::Address(_) => (Holder::share_of_addresses(whole), 3),
             _ => (whole, 3),
         };
@@ -112,8 +115,14 @@ impl From<&Actor> for Holder {
     fn from(actor: &Actor) -> Holder {
         match actor {
             Actor::Operator => Holder::Service,
-            Actor::Person(person) => person.user_id.into(),
+            Actor::Person(person) => person.session_id.into(),
         }
+    }
+}
+
+impl From<BrowserSessionId> for Holder {
+    fn from(id: BrowserSessionId) -> Holder {
+        Holder::Browser(id.0)
     }
 }
 
@@ -132,7 +141,9 @@ mod tests {
         let shares = |holder: Holder| [1, 2, 3, 4, 5, 16, 1024].map(|whole| holder.share(whole));
         let team = Holder::Team(Uuid::nil());
         assert_eq!(shares(team), [1, 1, 2, 3, 3, 12, 768]);
-        assert_eq!(shares(Holder::Strangers), [1, 1, 1, 1, 1, 4, 256]);
+        for of_few in [Holder::Strangers, Holder::Browser(Uuid::nil())] {
+            assert_eq!(shares(of_few), [1, 1, 1, 1, 1, 4, 256]);
+        }
         let address = Holder::Address([192, 0, 2, 1].into());
         assert_eq!(shares(address), [1, 1, 1, 1, 1, 3, 192]);
     }

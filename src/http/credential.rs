@@ -98,9 +98,8 @@ pub(crate) async fn browser(
     let under_way = under_way(context)?;
     let limits = &context.context().limits;
     let (user_id, quota) = (in_browser.user.id.0, limits.of_callers);
-    // For all browsers together: a user may have any number of sessions, and each change stays in the audit.
     let holder = Holder::User(user_id);
-    let verdict = limits.session(user_id, holder).await;
+    let verdict = limits.browser(in_browser.session.id.0, user_id).await;
     let who = (Caller::User(user_id), holder);
     admit(context, under_way, Some(in_browser), who, verdict, quota).await
 }

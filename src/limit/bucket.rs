@@ -61,6 +61,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// The same for a request that may go on all the same.
+    pub(super) fn let_through(self) -> Self {
+        Self { wait: None, ..self }
+    }
+
     /// Whether the request may go on.
     pub fn allowed(&self) -> bool {
         self.wait.is_none()

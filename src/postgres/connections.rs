@@ -19,6 +19,8 @@ pub(super) struct Connections {
     /// So does a change of a team or a user in a transaction of its own, which may wait for a lock: a turn among these, which
     /// are half as many. One person may be several holders, who wait for each other's locks.
     pub(super) changes: Turns,
+    /// Once it has met a lock, a turn among these instead, which are a quarter as many.
+    pub(super) waiting_changes: Turns,
     pub(super) connector: Connector,
     pub(super) counts: Arc<Counts>,
 }
@@ -32,13 +34,20 @@ impl Connections {
         self.checkout_within(None, holder).await
     }
 
-    /// As [`checkout`](Connections::checkout), for a change in a transaction of its own.
+    /// As [`checkout`](Connections::checkout), for a change in a transaction of its own, which has perhaps met a lock before.
     ///
     /// # Errors
     /// As for [`checkout`](Connections::checkout).
-    pub(super) async fn checkout_to_change(&self, holder: Holder) -> Result<Checkout, ScriptError> {
+    pub(super) async fn checkout_to_change(
+        &self,
+        holder: Holder,
+        met_lock: bool,
+    ) -> Result<Checkout, ScriptError> {
         let change = match holder {
-            Holder::Team(_) | Holder::User(_) => Some(&self.changes),
+            Holder::Team(_) | Holder::User(_) | Holder::Browser(_) if met_lock => {
+                Some(&self.waiting_changes)
+            }
+            Holder::Team(_) | Holder::User(_) | Holder::Browser(_) => Some(&self.changes),
             _ => None,
         };
         self.checkout_within(change, holder).await

@@ -157,6 +157,7 @@ impl Postgres {
             pool,
             turns: Turns::new(address.pool_size(), &counts.refused),
             changes: Turns::new((address.pool_size() / 2).max(1), &counts.refused),
+            waiting_changes: Turns::new((address.pool_size() / 4).max(1), &counts.refused),
             connector,
             counts,
         });
@@ -257,7 +258,7 @@ impl Postgres {
         let mut attempts = self.attempts();
         loop {
             let attempt = async {
-                let handle = self.handle(Access::Reading, Holder::Service).await?;
+                let handle = self.handle(Access::Reading, Holder::Service, false).await?;
                 let sent = Sent {
                     text: STATE,
                     many: None,

@@ -1,8 +1,8 @@
 //! Retries requests within their deadline: promises 2 to 5 of the [store](super).
 //!
-//! A caller's change that waits for a lock gives its connection back after a moment, and tries again a little later.
-//! Otherwise a few callers, each with changes that wait for a lock that another of them keeps for seconds, such as an
-//! import's, could have all connections between them.
+//! A caller's change that meets a lock gives its connection back after a moment, and tries again, now among the few that may
+//! wait for one a little longer; and so on. Otherwise a few callers, each with changes that wait for a lock that another of
+//! them keeps for seconds, such as an import's, could have all connections between them, or all that changes may have.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::checkout::DEADLINE;
 use super::counts::Counts;
 use super::error::is_locked;
 use super::handle::{Access, Handle};
-use super::transaction::{BEGIN, BEGIN_OF_SERVICE};
+use super::transaction::{BEGIN, BEGIN_OF_SERVICE, BEGIN_TO_WAIT};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
@@ -34,6 +34,8 @@ const LEAST_TIME: Duration = Duration::from_millis(300);
 pub(crate) struct Attempts {
     deadline: Instant,
     pause: Duration,
+    /// Whether one has met a lock that did not come free at once.
+    met_lock: bool,
     counts: Arc<Counts>,
 }
 
@@ -43,11 +45,12 @@ impl Postgres {
         Attempts {
             deadline: Instant::now() + DEADLINE,
             pause: FIRST_PAUSE,
+            met_lock: false,
             counts: Arc::clone(&self.connections.counts),
         }
     }
 
-    /// Takes a connection for a script. It ends with [`Handle::end`].
+    /// Takes a connection for a script, of which an attempt has perhaps met a lock. It ends with [`Handle::end`].
     ///
     /// # Errors
     /// [`ScriptError::Retry`] when none can be made; [`ScriptError::Final`] when the wait would be too long.
@@ -55,14 +58,19 @@ impl Postgres {
         &self,
         access: Access,
         holder: Holder,
+        met_lock: bool,
     ) -> Result<Handle, ScriptError> {
         let begin = match (access, holder) {
             (Access::Changing, Holder::Service) => Some(BEGIN_OF_SERVICE),
+            (Access::Changing, _) if met_lock => Some(BEGIN_TO_WAIT),
             (Access::Changing, _) => Some(BEGIN),
             (Access::Reading, _) => None,
         };
         let checkout = match access {
-            Access::Changing => self.connections.checkout_to_change(holder).await?,
+            Access::Changing => {
+                let checkout = self.connections.checkout_to_change(holder, met_lock);
+                checkout.await?
+            }
             Access::Reading => self.connections.checkout(holder).await?,
         };
         Ok(Handle::new(checkout, begin))
@@ -81,6 +89,11 @@ pub(crate) fn require_time(deadline: Instant) -> Result<(), ScriptError> {
 }
 
 impl Attempts {
+    /// Whether an attempt has met a lock that did not come free at once.
+    pub(crate) fn met_lock(&self) -> bool {
+        self.met_lock
+    }
+
     /// When the script has to be done.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
@@ -105,8 +118,9 @@ impl Attempts {
             return ControlFlow::Break(Err(Error::unavailable(cause)));
         }
         // That a lock did not come free says nothing about the database.
-        if !is_locked(&cause) {
-            self.counts.retries.one();
+        match is_locked(&cause) {
+            true => self.met_lock = true,
+            false => self.counts.retries.one(),
         }
         sleep(self.pause).await;
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);

@@ -5,9 +5,16 @@
 
 /// Begins a change for a caller. The limits hold for this transaction alone, since a pooler gives the connection to another
 /// client afterwards. A statement has a second less than the deadline; a replica that has stopped talking has another second
-/// less, so that a transaction waiting for its locks outlasts it. A lock that does not come free soon is waited for without
-/// a connection (`retry.rs`).
+/// less, so that a transaction waiting for its locks outlasts it. A lock that does not come free at once is waited for among
+/// few others ([`BEGIN_TO_WAIT`]).
 pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+     SET LOCAL lock_timeout = '30ms'; \
+     SET LOCAL statement_timeout = '4s'; \
+     SET LOCAL idle_in_transaction_session_timeout = '3s'";
+
+/// The same for a change that has met a lock before. One that does not come free soon is waited for without a connection
+/// (`retry.rs`).
+pub(super) const BEGIN_TO_WAIT: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL lock_timeout = '250ms'; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";

@@ -239,8 +239,8 @@ pub async fn revoke_all(
 /// Deletes at most `limit` keys of a team; returns how many.
 pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
-        "DELETE FROM api_key WHERE team_id = $1 AND id IN ( \
-             SELECT id FROM api_key WHERE team_id = $1 LIMIT $2)"
+        "DELETE FROM api_key WHERE (team_id, id) IN ( \
+             SELECT team_id, id FROM api_key WHERE team_id = $1 LIMIT $2)"
     )
     .with(values![team_id, limit])
 }

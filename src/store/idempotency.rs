@@ -193,8 +193,8 @@ pub async fn delete_of_team(
     if let Sql::Postgres(_) = sql {
         let delete = sql!(
             postgres: [
-                "DELETE FROM idempotency WHERE team_id = $1 AND (mode, key) IN \
-                     (SELECT mode, key FROM idempotency WHERE team_id = $1 LIMIT $2)"
+                "DELETE FROM idempotency WHERE (team_id, mode, key) IN \
+                     (SELECT team_id, mode, key FROM idempotency WHERE team_id = $1 LIMIT $2)"
             ],
         );
         let deleted = sql.run(delete.with(values![team_id, limit])).await?;

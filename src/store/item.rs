@@ -133,8 +133,8 @@ pub fn find_file(id: FileId) -> impl Batch<Out = Option<File>> {
 /// Deletes at most `limit` files of a team; returns how many.
 pub fn delete_some_files(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
-        "DELETE FROM file WHERE team_id = $1 AND id IN ( \
-             SELECT id FROM file WHERE team_id = $1 LIMIT $2)"
+        "DELETE FROM file WHERE (team_id, id) IN ( \
+             SELECT team_id, id FROM file WHERE team_id = $1 LIMIT $2)"
     )
     .with(values![team_id, limit])
 }
@@ -142,8 +142,8 @@ pub fn delete_some_files(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
 /// Deletes at most `limit` folders of a team, which must contain no files; returns how many.
 pub fn delete_some_folders(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
-        "DELETE FROM folder WHERE team_id = $1 AND id IN ( \
-             SELECT id FROM folder WHERE team_id = $1 LIMIT $2)"
+        "DELETE FROM folder WHERE (team_id, id) IN ( \
+             SELECT team_id, id FROM folder WHERE team_id = $1 LIMIT $2)"
     )
     .with(values![team_id, limit])
 }

@@ -36,7 +36,7 @@ pub(super) const ONE: &str = text!(
     "WHERE team_id = $1 AND mode = $2 AND status = 'archived' AND id = $3"
 );
 
-/// The products of a catalog with one status, newest first, after a given id.
+/// SQLite: the products of a catalog with one status, newest first, after a given id.
 const OF_STATUS: &str = text!(
     SELECT,
     "WHERE team_id = $1 AND mode = $2 AND status = $3 AND id < $4 ORDER BY id DESC LIMIT $5"
@@ -196,16 +196,23 @@ pub fn list(
     // Every id comes before the maximum UUID, which is no UUIDv7.
     let after = after.unwrap_or(ProductId(uuid::Uuid::max()));
     let Catalog { team_id, mode } = catalog;
+    // The ranges and the order leave PostgreSQL only the index of statuses. For `status = $3`, as long as it has counted
+    // hardly any rows of another status, it may as well go through all products of the team, for the few of this one.
     let of_status = status.status().map(|status| {
         sql!(
-            one: [OF_STATUS],
+            sqlite: [OF_STATUS],
+            postgres: [
+                SELECT,
+                "WHERE team_id = $1 AND mode = $2 AND (status, id) < ($3, $4) AND status >= $3 \
+                 ORDER BY status DESC, id DESC LIMIT $5"
+            ],
             many(5): [
                 "SELECT ", row::COLUMNS, ", of_team, in_mode, of_status, before, most \
                  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::bigint[]) \
                      AS asked (of_team, in_mode, of_status, before, most), LATERAL \
                      (SELECT * FROM product \
-                      WHERE team_id = of_team AND mode = in_mode AND status = of_status AND id < before \
-                      ORDER BY id DESC LIMIT most) AS found ORDER BY id DESC"
+                      WHERE team_id = of_team AND mode = in_mode AND (status, id) < (of_status, before) AND status >= of_status \
+                      ORDER BY status DESC, id DESC LIMIT most) AS found ORDER BY id DESC"
             ],
         )
         .with(values![team_id, mode, status, after, limit])
@@ -229,10 +236,13 @@ pub fn list(
 }
 
 /// Deletes at most `limit` products of a team; returns how many.
+///
+/// The team is named inside alone, here and wherever some rows are deleted: otherwise PostgreSQL, where it has not counted
+/// them yet, goes through all rows of the team and asks anew for each which are to be deleted.
 pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
-        "DELETE FROM product WHERE team_id = $1 AND (mode, status, id) IN ( \
-             SELECT mode, status, id FROM product WHERE team_id = $1 LIMIT $2)"
+        "DELETE FROM product WHERE (team_id, mode, status, id) IN ( \
+             SELECT team_id, mode, status, id FROM product WHERE team_id = $1 LIMIT $2)"
     )
     .with(values![team_id, limit])
 }

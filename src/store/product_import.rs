@@ -213,8 +213,8 @@ pub fn delete_expired(expired: Timestamp, limit: u32) -> impl Batch<Out = u64> {
 /// Deletes at most `limit` plans of a team; returns how many.
 pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
-        "DELETE FROM product_import WHERE team_id = $1 AND id IN ( \
-             SELECT id FROM product_import WHERE team_id = $1 LIMIT $2)"
+        "DELETE FROM product_import WHERE (team_id, id) IN ( \
+             SELECT team_id, id FROM product_import WHERE team_id = $1 LIMIT $2)"
     )
     .with(values![team_id, limit])
 }

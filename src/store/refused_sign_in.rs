@@ -82,8 +82,8 @@ pub fn list(user_id: UserId, time: Timestamp, limit: u32) -> impl Batch<Out = Ve
 /// Deletes at most `limit` refused sign-ins to a user's account; returns how many.
 pub fn delete_some(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
     sql!(
-        "DELETE FROM refused_sign_in WHERE user_id = $1 AND (minute, client_address) IN ( \
-             SELECT minute, client_address FROM refused_sign_in WHERE user_id = $1 LIMIT $2)"
+        "DELETE FROM refused_sign_in WHERE (user_id, minute, client_address) IN ( \
+             SELECT user_id, minute, client_address FROM refused_sign_in WHERE user_id = $1 LIMIT $2)"
     )
     .with(values![user_id, limit])
 }

@@ -216,9 +216,9 @@ pub fn revoke(team_id: TeamId, id: ShareLinkId, now: Timestamp) -> impl Batch {
 pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
     // Each half uses an index: SQLite has none on all links of a team.
     sql!(
-        "DELETE FROM share_link WHERE team_id = $1 AND id IN (SELECT id FROM ( \
-             SELECT id FROM share_link WHERE team_id = $1 AND revoked_at IS NULL \
-             UNION ALL SELECT id FROM share_link WHERE team_id = $1 AND revoked_at IS NOT NULL) AS link LIMIT $2)"
+        "DELETE FROM share_link WHERE (team_id, id) IN (SELECT team_id, id FROM ( \
+             SELECT team_id, id FROM share_link WHERE team_id = $1 AND revoked_at IS NULL \
+             UNION ALL SELECT team_id, id FROM share_link WHERE team_id = $1 AND revoked_at IS NOT NULL) AS link LIMIT $2)"
     )
     .with(values![team_id, limit])
 }

@@ -1,11 +1,12 @@
 //! Connections are shared: one team, whatever it waits for, leaves the others theirs.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use invoicing::app::App;
-use invoicing::app::sign_in::{Browser, SignIn};
+use invoicing::app::sign_in::{Browser, Cookies, SignIn};
 use invoicing::domain::Error;
 use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::audit::Actor;
@@ -18,7 +19,7 @@ use invoicing::store::open;
 use test_support::postgres::{Locked, ask, lock_waits, until_lock_waits};
 use tokio::task::JoinHandle;
 
-use super::people::support::{EMAIL, browser, by_ada, person};
+use super::people::support::{EMAIL, PASSWORD, browser, by_ada, person};
 use super::relay::migrated;
 use super::signed_in::join;
 use super::support::{live_key, plain};
@@ -221,7 +222,7 @@ async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wai
             tokio::spawn(async move { app.change_name(ada, &format!("Ada {number}")).await })
         })
         .collect();
-    trial.waiting(3).await;
+    trial.waiting(1).await;
     let begun = Instant::now();
     let wrong = SignIn {
         email: EMAIL.into(),
@@ -245,9 +246,49 @@ async fn an_attempt_to_sign_in_does_not_wait_behind_what_its_user_has_others_wai
         .unwrap();
 }
 
+/// A thief of one session does not keep the user, in another, from ending it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_user_does_in_one_browser_does_not_wait_behind_what_is_done_in_another() {
+    let trial = Trial::new(8).await;
+    let link = trial.app.create_set_up_link().await.unwrap().secret;
+    let first = trial.app.set_up(by_ada(&link)).await.unwrap();
+    let attempt = SignIn {
+        email: EMAIL.into(),
+        password: Secret::from_text(PASSWORD),
+        browser: browser("192.0.2.2"),
+    };
+    let second = trial.app.sign_in(attempt).await.unwrap();
+    let look_up = async |cookies: &Cookies| {
+        let cookie = trial.app.presented_cookie(cookies.session.reveal());
+        person(&trial.app.look_up_cookie(cookie.unwrap()).await.unwrap())
+    };
+    let (thief, ada) = (look_up(&first).await, look_up(&second).await);
+    let done = Arc::new(AtomicUsize::new(0));
+    let changes: Vec<_> = (0..100)
+        .map(|number| {
+            let (app, thief) = (Arc::clone(&trial.app), thief.clone());
+            let done = Arc::clone(&done);
+            tokio::spawn(async move {
+                // Refused, once its session has ended.
+                let _ = app.change_name(thief, &format!("Eve {number}")).await;
+                done.fetch_add(1, Ordering::Relaxed);
+            })
+        })
+        .collect();
+    while done.load(Ordering::Relaxed) == 0 {
+        tokio::task::yield_now().await;
+    }
+    trial.app.end_other_sessions(ada).await.unwrap();
+    let before = done.load(Ordering::Relaxed);
+    assert!(before < 50, "after {before} of 100 changes");
+    for change in join_all(changes).await {
+        change.unwrap();
+    }
+}
+
 /// Each is a holder of its own, and together they could have all connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn users_whose_changes_wait_for_locks_have_half_of_the_connections_together() {
+async fn users_whose_changes_meet_locks_leave_others_a_quarter_of_the_connections() {
     let trial = Trial::new(8).await;
     let mut people = Vec::new();
     for number in 0..4 {
@@ -261,9 +302,9 @@ async fn users_whose_changes_wait_for_locks_have_half_of_the_connections_togethe
         tokio::spawn(async move { app.change_name(person, "Augusta").await })
     };
     let changes: Vec<_> = (0..20).map(change).collect();
-    trial.waiting(4).await;
+    trial.waiting(2).await;
     trial.others_work().await;
-    assert!(lock_waits(&trial.url) <= 4);
+    assert!(lock_waits(&trial.url) <= 6);
     drop(users);
     for change in join_all(changes).await {
         done_or_refused(change.unwrap());

@@ -1,0 +1,114 @@
+//! How PostgreSQL runs a script: with those of others, in a group of changes or a batch of lookups, or by itself. What failed
+//! with others runs again by itself.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::domain::subject::Subject;
+use crate::postgres::retry::{Attempts, require_time};
+use crate::postgres::{Access, Lookups, Postgres};
+use crate::sql::ScriptError;
+use crate::store::sql::{Batch, Sql};
+
+/// Runs a change in a group, or alone if the group is rolled back.
+pub(super) async fn in_group<T>(
+    postgres: &Postgres,
+    holder: Holder,
+    subjects: Vec<Subject>,
+    script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
+) -> Result<T, Error> {
+    let mut attempts = postgres.attempts();
+    let deadline = attempts.deadline();
+    if !postgres.takes_into_groups(holder) {
+        let (answer, _) = alone(postgres, attempts, Access::Changing, holder, script).await;
+        return answer;
+    }
+    let mut is_suspect = false;
+    let attempt = async {
+        let seat = postgres.seat(holder, subjects, deadline).await?;
+        let result = script(Sql::Postgres(seat.handle())).await;
+        let answer;
+        (answer, is_suspect) = seat.end(result).await;
+        answer
+    };
+    if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+        return answer;
+    }
+    let (answer, took) = alone(postgres, attempts, Access::Changing, holder, script).await;
+    if is_suspect {
+        postgres.went_alone(holder, answer.is_err(), took);
+    }
+    answer
+}
+
+/// Runs a lookup: batched with others, or alone if it has to be or if the batch failed.
+pub(super) async fn looked_up<B: Batch>(
+    postgres: &Postgres,
+    mut together: Option<&Lookups>,
+    holder: Holder,
+    query: B,
+    rows: usize,
+) -> Result<B::Out, Error> {
+    let mut sent = Vec::new();
+    query.send(&mut sent);
+    let mut attempts = postgres.attempts();
+    let answers = loop {
+        let attempt = async {
+            if let Some(lookups) = together.take() {
+                return lookups.look_up(holder, &sent, rows).await;
+            }
+            let handle = postgres.handle(Access::Reading, holder, false).await?;
+            let answers = handle.run(&sent).await;
+            let answers = answers.and_then(|answers| answers.into_iter().collect());
+            handle.end(answers).await
+        };
+        if let ControlFlow::Break(answers) = attempts.next(attempt).await {
+            break answers?;
+        }
+    };
+    drop(sent);
+    let answers: Vec<_> = answers.into_iter().map(Ok).collect();
+    let received = query.receive(&mut answers.into_iter());
+    received.map_err(ScriptError::into_error)
+}
+
+/// Runs a script in a connection of its own.
+pub(super) async fn by_itself<T>(
+    postgres: &Postgres,
+    access: Access,
+    holder: Holder,
+    script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
+) -> Result<T, Error> {
+    let (answer, _) = alone(postgres, postgres.attempts(), access, holder, script).await;
+    answer
+}
+
+/// Runs a script in a transaction of its own, as many times as it has to be run. Also returns how long it had a
+/// connection in all.
+async fn alone<T>(
+    postgres: &Postgres,
+    mut attempts: Attempts,
+    access: Access,
+    holder: Holder,
+    script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
+) -> (Result<T, Error>, Duration) {
+    let mut took = Duration::ZERO;
+    let deadline = attempts.deadline();
+    loop {
+        let met_lock = attempts.met_lock();
+        let attempt = async {
+            let handle = postgres.handle(access, holder, met_lock).await?;
+            require_time(deadline)?;
+            let begun = Instant::now();
+            let result = script(Sql::Postgres(&handle)).await;
+            let ended = handle.end(result).await;
+            took += begun.elapsed();
+            ended
+        };
+        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+            return (answer, took);
+        }
+    }
+}
