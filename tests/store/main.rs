@@ -65,6 +65,7 @@ mod postgres {
     mod lookups;
     mod lost;
     mod partitioned;
+    mod plans;
     mod pooler;
     mod prepared;
     mod relay;

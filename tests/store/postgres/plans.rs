@@ -1,0 +1,60 @@
+//! The plans that PostgreSQL makes from what it has counted, and from what it has not.
+
+use test_support::postgres::ask;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, NoTls};
+
+use super::relay::migrated;
+use super::upgrade::record::Statement;
+use super::upgrade::said;
+
+/// A catalog with this many active products and no other.
+const PRODUCTS: u32 = 20_000;
+
+async fn plan(client: &Client, statement: &Statement) -> String {
+    let parameters: Vec<_> = statement
+        .parameters
+        .iter()
+        .flatten()
+        .map(|parameter| (parameter as &(dyn ToSql + Sync), parameter.kind()))
+        .collect();
+    let explain = format!("EXPLAIN (COSTS OFF) {}", statement.sql);
+    let plan = client.query_typed(&explain, &parameters).await.unwrap();
+    let plan: Vec<String> = plan.iter().map(|line| line.get(0)).collect();
+    plan.join("\n")
+}
+
+#[tokio::test]
+async fn what_postgresql_has_not_counted_makes_no_statement_go_through_all_rows_of_a_team() {
+    let url = migrated().await;
+    ask(
+        &url,
+        &format!(
+            "INSERT INTO team (id, name, created_at) VALUES (gen_random_uuid(), 'Acme', 0); \
+             INSERT INTO product (team_id, mode, id, name, unit_price, currency, type, status, created_at, updated_at) \
+                 SELECT team.id, 'live', gen_random_uuid(), 'Box', 1, 'EUR', 'goods', 'active', 0, 0 \
+                 FROM team, generate_series(1, {PRODUCTS}); \
+             ANALYZE"
+        ),
+    );
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let said = said().await;
+    let of = |parts: &[&str]| {
+        let mut found: Vec<_> = said
+            .iter()
+            .filter(|it| parts.iter().all(|part| it.sql.contains(part)))
+            .collect();
+        found.dedup_by(|one, other| one.sql == other.sql);
+        assert!(!found.is_empty(), "{parts:?}");
+        found
+    };
+    for list in of(&["FROM product ", "status DESC", "LIMIT"]) {
+        let plan = plan(&client, list).await;
+        assert!(plan.contains("using product_status"), "{plan}");
+    }
+    for delete in of(&["DELETE FROM product "]) {
+        let plan = plan(&client, delete).await;
+        assert!(!plan.contains("Semi Join"), "{plan}");
+    }
+}
