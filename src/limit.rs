@@ -139,8 +139,8 @@ impl Limits {
 
     /// Counts a request of a browser in which this user is signed in. `None` when there are no limits.
     ///
-    /// All browsers of a user share a bucket: a user may have any number of them, and each change stays in the audit. Once it is empty, each still has a little of its own, in memory alone: whoever
-    /// has got into one of them cannot keep the user from signing it out.
+    /// All browsers of a user share a bucket: a user may have any number of them, and each change stays in the audit. Once it
+    /// is empty, each still has a little of its own, in memory alone, so that one does not use up what another needs.
     pub(crate) async fn browser(&self, session_id: Uuid, user_id: Uuid) -> Option<Verdict> {
         let verdict = self.take("session", self.sessions.as_ref()?, user_id).await;
         let verdict = verdict.map(|verdict| match &self.reserves {

@@ -172,7 +172,8 @@ impl App {
         drop(plan);
         import.event = import.event.to(id.0);
         import.kept = Some(id);
-        let done = self.store.write(catalog, async move |sql| {
+        let holder = Holder::Import(catalog.team_id.0);
+        let done = self.store.write(holder, async move |sql| {
             begun.get_or_init(Instant::now);
             // Before the person is held: of two imports of a team, none keeps what ends the person's session waiting for both.
             sql.run(product_import::hold(catalog.team_id)).await?;

@@ -15,9 +15,11 @@ pub enum Holder {
     Team(Uuid),
     /// All sessions of a user.
     User(Uuid),
-    /// What a user does in one browser with the own account. All of that waits for the user's lock, so it needs little, and
-    /// whoever has got into one browser does not keep the user, in another, from ending it.
+    /// What a user changes in one browser. Nearly all of that waits for the user's lock, so it needs little, and what is done
+    /// in one browser does not keep others waiting.
     Browser(Uuid),
+    /// A team's import, which may take seconds once it has its locks.
+    Import(Uuid),
     /// Callers from a network who have no credential.
     Address(IpAddr),
     /// All callers whose codes and refresh tokens are being looked up: only the result tells who they are.
@@ -45,11 +47,11 @@ pub enum Holder {
 
 impl Holder {
     /// How much of `whole` this holder may have at once, at least 1. No holder may have all of it, so that others make
-    /// progress whatever it does, such as wait for locks of its own. Strangers, who are not counted one by one, and
-    /// browsers may have less. An address gets its share of what [all of them](Holder::share_of_addresses) may have.
+    /// progress whatever it does, such as wait for locks of its own. Strangers, who are not counted one by one,
+    /// browsers and imports may have less. An address gets its share of what [all of them](Holder::share_of_addresses) may have.
     pub fn share(self, whole: usize) -> usize {
         let (whole, quarters) = match self {
-            Holder::Strangers | Holder::Browser(_) => (whole, 1),
+            Holder::Strangers | Holder::Browser(_) | Holder::Import(_) => (whole, 1),
             Holder::Address(_) => (Holder::share_of_addresses(whole), 3),
             _ => (whole, 3),
         };
@@ -141,7 +143,11 @@ mod tests {
         let shares = |holder: Holder| [1, 2, 3, 4, 5, 16, 1024].map(|whole| holder.share(whole));
         let team = Holder::Team(Uuid::nil());
         assert_eq!(shares(team), [1, 1, 2, 3, 3, 12, 768]);
-        for of_few in [Holder::Strangers, Holder::Browser(Uuid::nil())] {
+        for of_few in [
+            Holder::Strangers,
+            Holder::Browser(Uuid::nil()),
+            Holder::Import(Uuid::nil()),
+        ] {
             assert_eq!(shares(of_few), [1, 1, 1, 1, 1, 4, 256]);
         }
         let address = Holder::Address([192, 0, 2, 1].into());

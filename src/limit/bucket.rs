@@ -61,7 +61,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The same for a request that may go on all the same.
+    /// This verdict, but the request may go on.
     pub(super) fn let_through(self) -> Self {
         Self { wait: None, ..self }
     }

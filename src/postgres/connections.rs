@@ -19,7 +19,8 @@ pub(super) struct Connections {
     /// So does a change of a team or a user in a transaction of its own, which may wait for a lock: a turn among these, which
     /// are half as many. One person may be several holders, who wait for each other's locks.
     pub(super) changes: Turns,
-    /// Once it has met a lock, a turn among these instead, which are a quarter as many.
+    /// Once it has met a lock, a turn among these instead, which are a quarter as many. Not so an import: once it has its
+    /// locks, it would keep the turn for seconds.
     pub(super) waiting_changes: Turns,
     pub(super) connector: Connector,
     pub(super) counts: Arc<Counts>,
@@ -44,10 +45,11 @@ impl Connections {
         met_lock: bool,
     ) -> Result<Checkout, ScriptError> {
         let change = match holder {
-            Holder::Team(_) | Holder::User(_) | Holder::Browser(_) if met_lock => {
-                Some(&self.waiting_changes)
-            }
-            Holder::Team(_) | Holder::User(_) | Holder::Browser(_) => Some(&self.changes),
+            Holder::Team(_) | Holder::User(_) | Holder::Browser(_) => match met_lock {
+                true => Some(&self.waiting_changes),
+                false => Some(&self.changes),
+            },
+            Holder::Import(_) => Some(&self.changes),
             _ => None,
         };
         self.checkout_within(change, holder).await

@@ -18,8 +18,8 @@
 //!    each change tries again in a transaction of its own: no answer depends on what another caller asked for. The holder
 //!    that spoilt the group gets no seat for [a while](super::apart): its changes go alone. (A change that was alone in its
 //!    group has its answer.)
-//! 6. The whole group waits for a lock that another transaction holds, so that wait is kept short (`transaction.rs`). Alone,
-//!    a change waits for longer, and tries again (`retry.rs`).
+//! 6. The whole group waits for a lock that another transaction holds, so that wait is kept short (`transaction.rs`). The
+//!    change that met it waits for longer alone, and tries again (`retry.rs`).
 //!
 //! Promises 1 to 5 of the [store](super) hold for a group as for a single change. Nothing has happened until COMMIT is sent,
 //! so each may try again; if COMMIT is not answered, the outcome is unknown, and no change is repeated.

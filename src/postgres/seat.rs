@@ -2,6 +2,7 @@
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::error::is_locked;
 use super::handle::Handle;
 use super::member::{End, Event, Member, Outcome, Report};
 use crate::domain::Error;
@@ -54,7 +55,11 @@ impl Seat {
         let is_suspect = matches!(end, Ok(End::UndoneTogether));
         let answer = match (end, result) {
             (Ok(End::Committed), result) => result,
-            // Except for a lock: alone, the change waits longer for it.
+            // A change that met a lock waits for it longer, alone.
+            (
+                Ok(End::Undone | End::UndoneTogether | End::UndoneAlone),
+                Err(ScriptError::Final(Error::Unavailable(cause))),
+            ) if is_locked(&cause) => Err(ScriptError::Retry(cause)),
             (Ok(End::UndoneAlone), Err(ScriptError::Final(error)))
                 if !matches!(error, Error::Unavailable(_)) =>
             {

@@ -25,7 +25,7 @@ pub(super) const BEGIN_OF_SERVICE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
-/// Begins a group of one change: as for a change alone, but others wait while it waits for a lock.
+/// Begins a group of one change, which others wait for while it waits for a lock.
 pub(super) const BEGIN_OF_GROUP: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL lock_timeout = '50ms'; \
      SET LOCAL statement_timeout = '4s'; \

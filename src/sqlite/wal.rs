@@ -92,7 +92,7 @@ pub(super) struct Checkpointer {
     left: u32,
     /// The number of pages at which the next checkpoint is due.
     next: u32,
-    /// When emptying the log last failed.
+    /// When emptying the log last failed, or had to wait for a long read.
     tried: Option<Instant>,
 }
 
@@ -168,7 +168,8 @@ impl Checkpointer {
             }
             self.before = Some(pages);
         }
-        if self.shared.held_back.load(Ordering::Relaxed) {
+        let held_back = self.shared.held_back.load(Ordering::Relaxed);
+        if held_back {
             self.left = pages;
         }
         let due = pages >= self.next;
@@ -197,6 +198,9 @@ impl Checkpointer {
         {
             // A thread that is already busy, or has panicked, is not woken.
             let _ = wake.try_send(());
+            if held_back {
+                self.tried = Some(Instant::now());
+            }
         }
     }
 }
@@ -253,9 +257,8 @@ fn checkpoint_most(own: &Connection, shared: &Shared) {
             counts.failed_checkpoints.one();
             return;
         };
-        let is_held_back = length.saturating_sub(copied) > CHECKPOINT_PAGES;
-        shared.held_back.store(is_held_back, Ordering::Relaxed);
-        if is_held_back {
+        if length.saturating_sub(copied) > CHECKPOINT_PAGES {
+            shared.held_back.store(true, Ordering::Relaxed);
             // The writer would copy all of it if the read ended now.
             return;
         }
@@ -264,6 +267,8 @@ fn checkpoint_most(own: &Connection, shared: &Shared) {
             break;
         }
     }
+    // Not before: copying what was held back takes a while, in which much may be appended.
+    shared.held_back.store(false, Ordering::Relaxed);
     shared.rest.store(true, Ordering::Relaxed);
 }
 

@@ -120,7 +120,7 @@ async fn writer(app: &App) -> ApiKey {
 async fn a_team_that_waits_for_one_row_leaves_others_their_connections() {
     let trial = Trial::new(8).await;
     let updates = trial.update(40);
-    trial.waiting(3).await;
+    trial.waiting(1).await;
     trial.others_work().await;
     drop(trial.locked);
     for update in join_all(updates).await {
