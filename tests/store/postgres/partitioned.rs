@@ -37,7 +37,7 @@ const MIGRATIONS: [&str; 17] = [
 const PARTITIONS: usize = 4;
 
 /// Parts of the statements that query every partition of some table: they name no team, because none is known.
-const ASK_ALL: [&str; 39] = [
+const ASK_ALL: [&str; 38] = [
     // Requests that were combined: one statement for several teams, each row of which is in one.
     "FROM unnest($1::uuid[]",
     // A request that brings only the key.
@@ -52,7 +52,6 @@ const ASK_ALL: [&str; 39] = [
     "DELETE FROM product_import WHERE (team_id, id) IN",
     // The deletion of a team, a step at a time: `store/product.rs` says why.
     "DELETE FROM product WHERE (team_id, mode, status, id) IN",
-    "DELETE FROM idempotency WHERE (team_id, mode, key) IN (SELECT team_id, mode, key FROM idempotency WHERE team_id",
     "DELETE FROM api_key WHERE (team_id, id) IN",
     "DELETE FROM file WHERE (team_id, id) IN",
     "DELETE FROM folder WHERE (team_id, id) IN",
