@@ -47,8 +47,8 @@ pub enum Holder {
 
 impl Holder {
     /// How much of `whole` this holder may have at once, at least 1. No holder may have all of it, so that others make
-    /// progress whatever it does, such as wait for locks of its own. Strangers, who are not counted one by one,
-    /// browsers and imports may have less. An address gets its share of what [all of them](Holder::share_of_addresses) may have.
+    /// progress whatever it does, such as wait for locks of its own. Strangers, who are not counted one by one, browsers
+    /// and imports may have less. An address gets its share of what [all of them](Holder::share_of_addresses) may have.
     pub fn share(self, whole: usize) -> usize {
         let (whole, quarters) = match self {
             Holder::Strangers | Holder::Browser(_) | Holder::Import(_) => (whole, 1),
