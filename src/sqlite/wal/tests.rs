@@ -1,0 +1,214 @@
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::sqlite::{Sqlite, connect, create_private};
+
+/// A file with a table, a writer of it, and its log.
+fn file() -> (TempDir, PathBuf, Connection, Checkpointer) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("test.db");
+    create_private(&path).unwrap();
+    let mut connection = connect(&path).unwrap();
+    // Durability takes time here, and makes no difference.
+    let create = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE page (x BLOB)";
+    connection.execute_batch(create).unwrap();
+    let own = connect(&path).unwrap();
+    let log = Checkpointer::start(&mut connection, own, &Arc::default()).unwrap();
+    (folder, path, connection, log)
+}
+
+/// Commits about twenty pages.
+fn commit(connection: &mut Connection, log: &mut Checkpointer) {
+    let insert = "INSERT INTO page VALUES (zeroblob(80000))";
+    connection.execute(insert, []).unwrap();
+    log.committed(connection);
+}
+
+fn pages(log: &Checkpointer) -> u32 {
+    log.shared.pages.load(Ordering::Relaxed)
+}
+
+fn rows(path: &Path) -> u32 {
+    let count = "SELECT count(*) FROM page";
+    let connection = connect(path).unwrap();
+    connection.query_row(count, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn the_log_begins_anew_while_one_commit_follows_the_other() {
+    let (_folder, path, mut connection, mut log) = file();
+    let (mut commits, begun) = (0, Instant::now());
+    let mut begun_anew = 0;
+    while begun_anew < 3 {
+        let before = pages(&log);
+        commit(&mut connection, &mut log);
+        commits += 1;
+        begun_anew += u32::from(pages(&log) < before);
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", pages(&log));
+    }
+    assert_eq!(rows(&path), commits);
+}
+
+#[test]
+fn a_log_that_no_thread_checkpoints_is_left_to_the_writer_in_the_end() {
+    let (_folder, path, mut connection, mut log) = file();
+    // A thread that never finishes: only what the writer does itself counts.
+    log.wake = None;
+    let mut commits = 0;
+    while log.before.is_none_or(|before| pages(&log) >= before) && commits < BLOCKING_PAGES {
+        commit(&mut connection, &mut log);
+        commits += 1;
+        assert!(pages(&log) < BLOCKING_PAGES + CHECKPOINT_PAGES + 100);
+        if pages(&log) < 100 && commits > 100 {
+            return assert_eq!(rows(&path), commits);
+        }
+    }
+    panic!("it has {} pages", pages(&log));
+}
+
+#[test]
+fn a_reader_of_one_moment_sees_it_until_its_end_whatever_is_checkpointed() {
+    let (_folder, path, mut connection, mut log) = file();
+    let reader = connect(&path).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    let count = || reader.query_row("SELECT count(*) FROM page", [], |row| row.get::<_, u32>(0));
+    assert_eq!(count().unwrap(), 0);
+    while pages(&log) < 3 * CHECKPOINT_PAGES {
+        commit(&mut connection, &mut log);
+    }
+    assert_eq!(count().unwrap(), 0);
+    reader.execute_batch("COMMIT").unwrap();
+    while pages(&log) > CHECKPOINT_PAGES {
+        commit(&mut connection, &mut log);
+    }
+}
+
+#[test]
+fn what_a_long_read_kept_from_being_copied_is_no_work_of_the_writer() {
+    let (_folder, path, mut connection, mut log) = file();
+    let reader = connect(&path).unwrap();
+    let begin = "BEGIN; SELECT count(*) FROM page";
+    reader.execute_batch(begin).unwrap();
+    while pages(&log) < BLOCKING_PAGES + 2 * CHECKPOINT_PAGES {
+        commit(&mut connection, &mut log);
+    }
+    // From here on, this test decides when the thread does something.
+    drop(log.wake.take());
+    log.thread.take().unwrap().join().unwrap();
+    reader.execute_batch("COMMIT").unwrap();
+    let due = pages(&log) + 2 * CHECKPOINT_PAGES;
+    while pages(&log) < due {
+        commit(&mut connection, &mut log);
+    }
+    let copied = path.metadata().unwrap().len() / 4096;
+    assert!(
+        copied < u64::from(CHECKPOINT_PAGES),
+        "{copied} by the writer"
+    );
+
+    checkpoint_most(&connect(&path).unwrap(), &log.shared);
+    for _ in 0..2 {
+        commit(&mut connection, &mut log);
+    }
+    assert!(pages(&log) < CHECKPOINT_PAGES, "it starts anew");
+    let length = path.with_extension("db-wal").metadata().unwrap().len();
+    assert!(length <= LONGEST_FILE as u64, "{length}");
+}
+
+#[test]
+fn emptying_a_log_waits_for_readers_and_keeps_no_commit_waiting() {
+    let (_folder, path, mut connection, mut log) = file();
+    let length = || path.with_extension("db-wal").metadata().unwrap().len();
+    let reader = connect(&path).unwrap();
+    commit(&mut connection, &mut log);
+    reader
+        .execute_batch("BEGIN; SELECT count(*) FROM page")
+        .unwrap();
+    let emptying = log.emptying();
+    emptying.after(true);
+    let begun = Instant::now();
+    for _ in 0..20 {
+        commit(&mut connection, &mut log);
+        assert!(length() > 0);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5), "each one waits");
+    reader.execute_batch("COMMIT").unwrap();
+    while length() > 0 {
+        commit(&mut connection, &mut log);
+        assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
+    }
+}
+
+#[test]
+fn a_long_log_is_emptied_while_one_commit_follows_the_other() {
+    let (_folder, path, mut connection, mut log) = file();
+    while pages(&log) < 2 * FINAL_PAGES {
+        commit(&mut connection, &mut log);
+    }
+    log.emptying().after(false);
+    let begun = Instant::now();
+    while path.with_extension("db-wal").metadata().unwrap().len() > 0 {
+        commit(&mut connection, &mut log);
+        assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
+    }
+}
+
+/// A file with a log of `length` pages, as a killed process leaves it, and a writer that has just opened it.
+fn killed(length: u32) -> (TempDir, PathBuf, Connection, Checkpointer) {
+    let (folder, path, connection, log) = file();
+    let killed = folder.path().join("killed.db");
+    let insert = "INSERT INTO page VALUES (zeroblob(4000000))";
+    let wal = |path: &Path| path.with_extension("db-wal");
+    while wal(&path).metadata().unwrap().len() < 4096 * u64::from(length) {
+        connection.execute(insert, []).unwrap();
+    }
+    std::fs::copy(&path, &killed).unwrap();
+    std::fs::copy(wal(&path), wal(&killed)).unwrap();
+    drop((connection, log));
+    let mut connection = connect(&killed).unwrap();
+    connection
+        .execute_batch("PRAGMA synchronous = OFF")
+        .unwrap();
+    let own = connect(&killed).unwrap();
+    let log = Checkpointer::start(&mut connection, own, &Arc::default()).unwrap();
+    (folder, killed, connection, log)
+}
+
+#[test]
+fn what_a_killed_process_left_of_the_log_is_no_work_of_the_writer() {
+    let (_folder, path, mut connection, mut log) = killed(BLOCKING_PAGES + CHECKPOINT_PAGES);
+    let copied = || path.metadata().unwrap().len() / 4096 > u64::from(CHECKPOINT_PAGES);
+    // A thread that never starts: only what the writer does itself counts.
+    let wake = log.wake.take();
+    log.emptying().after(false);
+    connection.execute_batch("BEGIN IMMEDIATE; COMMIT").unwrap();
+    log.committed(&mut connection);
+    assert!(!copied(), "by one who has changed nothing");
+    for _ in 0..10 {
+        commit(&mut connection, &mut log);
+    }
+    assert!(!copied(), "by one who has changed something");
+
+    log.wake = wake;
+    let begun = Instant::now();
+    while path.with_extension("db-wal").metadata().unwrap().len() > 0 {
+        commit(&mut connection, &mut log);
+        assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
+    }
+}
+
+#[tokio::test]
+async fn closing_the_store_leaves_no_log_behind() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("test.db");
+    let store = Sqlite::open(&path).unwrap();
+    store
+        .write(|sql| sql.execute("DELETE FROM team", []))
+        .await
+        .unwrap();
+    assert!(path.with_extension("db-wal").exists());
+    drop(store);
+    assert!(!path.with_extension("db-wal").exists());
+}
