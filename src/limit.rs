@@ -304,6 +304,13 @@ mod tests {
         assert!((210..=211 + came_back).contains(&first), "{first}");
         let (second, came_back) = sent(2).await;
         assert!((10..=11 + came_back).contains(&second), "{second}");
+        // All browsers together have ten times as much.
+        let (mut others, mut came_back) = (0, 0);
+        for browser in 3..=20 {
+            let sent = sent(browser).await;
+            (others, came_back) = (others + sent.0, sent.1);
+        }
+        assert!((80..=82 + 2 * came_back).contains(&others), "{others}");
     }
 
     #[tokio::test]
