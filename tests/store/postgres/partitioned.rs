@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use test_support::postgres::ask;
-use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls};
 
+use super::plans::plan;
 use super::relay::past_any_pooler;
 use super::upgrade::record::Statement;
 use super::upgrade::said;
@@ -141,15 +141,7 @@ fn is_of_teams(table: &str) -> bool {
 
 /// How many partitions of one table the plan of a statement has, at most.
 async fn partitions(client: &Client, statement: &Statement) -> usize {
-    let parameters: Vec<_> = statement
-        .parameters
-        .iter()
-        .flatten()
-        .map(|parameter| (parameter as &(dyn ToSql + Sync), parameter.kind()))
-        .collect();
-    let explain = format!("EXPLAIN (COSTS OFF) {}", statement.sql);
-    let plan = client.query_typed(&explain, &parameters).await.unwrap();
-    let plan: Vec<String> = plan.iter().map(|line| line.get(0)).collect();
+    let plan = plan(client, statement).await;
     let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for line in &plan {
         // An alias may follow, which looks alike.

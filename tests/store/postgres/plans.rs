@@ -11,7 +11,8 @@ use super::upgrade::said;
 /// A catalog with this many active products and no other.
 const PRODUCTS: u32 = 20_000;
 
-async fn plan(client: &Client, statement: &Statement) -> String {
+/// The lines of the plan of a statement.
+pub async fn plan(client: &Client, statement: &Statement) -> Vec<String> {
     let parameters: Vec<_> = statement
         .parameters
         .iter()
@@ -20,8 +21,7 @@ async fn plan(client: &Client, statement: &Statement) -> String {
         .collect();
     let explain = format!("EXPLAIN (COSTS OFF) {}", statement.sql);
     let plan = client.query_typed(&explain, &parameters).await.unwrap();
-    let plan: Vec<String> = plan.iter().map(|line| line.get(0)).collect();
-    plan.join("\n")
+    plan.iter().map(|line| line.get(0)).collect()
 }
 
 #[tokio::test]
@@ -50,11 +50,11 @@ async fn what_postgresql_has_not_counted_makes_no_statement_go_through_all_rows_
         found
     };
     for list in of(&["FROM product ", "status DESC", "LIMIT"]) {
-        let plan = plan(&client, list).await;
+        let plan = plan(&client, list).await.join("\n");
         assert!(plan.contains("using product_status"), "{plan}");
     }
     for delete in of(&["DELETE FROM product "]) {
-        let plan = plan(&client, delete).await;
+        let plan = plan(&client, delete).await.join("\n");
         assert!(!plan.contains("Semi Join"), "{plan}");
     }
 }
