@@ -6,7 +6,7 @@ use test_support::caller::Request;
 use test_support::service::Service;
 
 use crate::browser::{Browser, Shown, server};
-use crate::team::{PASSWORD, age_sign_ins, signed_in, team};
+use crate::team::{PASSWORD, add_member, age_sign_ins, signed_in, team};
 
 fn path(team: &str) -> String {
     format!("/teams/{team}/settings/integrations/api-keys")
@@ -242,17 +242,7 @@ async fn a_new_key_is_shown_to_the_session_that_made_it_and_in_its_team_alone() 
     let once = ada.cookies["invoicing-8080-once"].clone();
     ben.cookies.insert("invoicing-8080-once".into(), once);
     assert_eq!(key(&ben.get(&path).await), None);
-    let add = [
-        "member",
-        "add",
-        "--team",
-        &other,
-        "--user",
-        "owner@example.com",
-        "--role",
-        "owner",
-    ];
-    service.command(&add).expect("an own server");
+    add_member(&service, &other, "owner@example.com", "owner");
     assert_eq!(key(&ada.get(&self::path(&other)).await), None);
     assert!(key(&ada.get(&path).await).is_some());
 }

@@ -17,7 +17,7 @@ use test_support::service::Service;
 use crate::browser::{Browser, ORIGIN, Shown, form, server, server_with};
 use crate::matrix::ROWS;
 use crate::products::add;
-use crate::team::{PASSWORD, person};
+use crate::team::{PASSWORD, add_member, person};
 
 pub const ADA: &str = "ada@example.com";
 
@@ -117,10 +117,7 @@ pub fn team_of_ada(service: &Service, name: &str) -> String {
     let create = ["team", "create", &format!("--name={name}")];
     let team = service.command(&create).expect("an own server");
     let team = team["id"].as_str().expect("an id").to_owned();
-    let add = [
-        "member", "add", "--team", &team, "--user", ADA, "--role", "owner",
-    ];
-    service.command(&add).expect("an own server");
+    add_member(service, &team, ADA, "owner");
     team
 }
 

@@ -3,7 +3,7 @@
 use test_support::caller::Request;
 
 use crate::browser::{Browser, Shown, server};
-use crate::team::{PASSWORD, person, signed_in, team};
+use crate::team::{PASSWORD, add_member, person, signed_in, team};
 
 fn path(team: &str, rest: &str) -> String {
     format!("/teams/{team}/products{rest}")
@@ -282,17 +282,7 @@ async fn who_has_one_team_begins_with_its_products_and_others_with_a_choice() {
     let (acme, other) = (team(&service, "Acme"), team(&service, "Other"));
     let mut browser = signed_in(&service, &acme, "viewer").await;
     assert_eq!(browser.get("/").await.location(), path(&acme, ""));
-    let add = [
-        "member",
-        "add",
-        "--team",
-        &other,
-        "--user",
-        "viewer@example.com",
-        "--role",
-        "viewer",
-    ];
-    service.command(&add).expect("an own server");
+    add_member(&service, &other, "viewer@example.com", "viewer");
     browser
         .get("/")
         .await

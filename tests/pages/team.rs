@@ -19,14 +19,19 @@ pub async fn person(service: &Service, email: &str) -> String {
     user["id"].as_str().expect("an id").to_owned()
 }
 
+/// Gives a user this role in the team.
+pub fn add_member(service: &Service, team: &str, email: &str, role: &str) {
+    let add = [
+        "member", "add", "--team", team, "--user", email, "--role", role,
+    ];
+    service.command(&add).expect("an own server");
+}
+
 /// Creates a user with this role in the team.
 pub async fn member(service: &Service, team: &str, role: &str) -> String {
     let email = format!("{role}@example.com");
     person(service, &email).await;
-    let add = [
-        "member", "add", "--team", team, "--user", &email, "--role", role,
-    ];
-    service.command(&add).expect("an own server");
+    add_member(service, team, &email, role);
     email
 }
 
