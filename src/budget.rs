@@ -5,8 +5,9 @@
 //! 1. A holder with nothing charged may hold one thing, however large: whatever makes things bounds their size.
 //! 2. Every holder may have a share, a 64th of the whole, however much others hold.
 //! 3. Beyond its share, a holder may have up to a quarter of the whole, while the whole is not used up.
-//!
-//! 4. All client addresses together may hold half of the whole, and a quarter beyond their shares: one person may have a
+//! 4. Of that quarter, each credential of the holder may have as much as it leaves: with nobody else, an eighth of the
+//!    whole. So whoever is in one browser of a user, or has one key of a team, does not keep the others out.
+//! 5. All client addresses together may hold half of the whole, and a quarter beyond their shares: one person may have a
 //!    thousand of them, and a share for each would bound nothing (docs/decisions.md, R12).
 //!
 //! So no team or user within its share is refused because of others, and no address because of a few. At most, the server
@@ -18,8 +19,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
+use uuid::Uuid;
 
-use crate::domain::holder::Holder;
+use crate::domain::holder::{Bearer, Holder};
 
 /// How many shares the whole has.
 const SHARES: usize = 64;
@@ -39,9 +41,14 @@ pub(crate) struct Budget {
     holders: Mutex<HashMap<Holder, Account>>,
 }
 
-/// What one holder has.
+/// What a holder has, by credential.
+#[derive(Debug, Default)]
+struct Account(Vec<Part>);
+
+/// What a holder has with one of its credentials.
 #[derive(Clone, Copy, Debug, Default)]
-struct Account {
+struct Part {
+    credential: Option<Uuid>,
     held: usize,
     /// The largest charge refused since one as large was last granted: a holder that asks for too much asks for it again.
     refused: usize,
@@ -51,7 +58,7 @@ struct Account {
 #[derive(Debug)]
 pub(crate) struct Charge {
     budget: Arc<Budget>,
-    holder: Holder,
+    bearer: Bearer,
     bytes: usize,
 }
 
@@ -66,37 +73,50 @@ impl Budget {
         })
     }
 
-    /// Holds `bytes` for `holder`. Returns `None` if that is more than it may have.
-    pub(crate) fn charge(self: &Arc<Self>, holder: Holder, bytes: usize) -> Option<Charge> {
+    /// Holds `bytes` for `bearer`. Returns `None` if that is more than it may have.
+    pub(crate) fn charge(
+        self: &Arc<Self>,
+        bearer: impl Into<Bearer>,
+        bytes: usize,
+    ) -> Option<Charge> {
+        let bearer = bearer.into();
         let mut holders = self.holders();
-        let mut nothing = Account::default();
-        let account = holders.get_mut(&holder).unwrap_or(&mut nothing);
-        if !self.admits(holder, account.held, bytes) {
-            account.refused = account.refused.max(bytes);
-            return None;
+        let account = holders.get(&bearer.holder);
+        let admitted = self.admits(bearer, account, bytes);
+        let account = holders.get_mut(&bearer.holder);
+        if let Some(part) = account.and_then(|it| it.part_mut(bearer.credential)) {
+            part.refused = match admitted {
+                true if bytes >= part.refused => 0,
+                true => part.refused,
+                false => part.refused.max(bytes),
+            };
         }
-        if bytes >= account.refused {
-            account.refused = 0;
-        }
-        Some(self.hold(&mut holders, holder, bytes))
+        admitted.then(|| self.hold(&mut holders, bearer, bytes))
     }
 
-    /// Holds `bytes` that are already allocated, whether or not `holder` may have them.
-    pub(crate) fn charge_anyway(self: &Arc<Self>, holder: Holder, bytes: usize) -> Charge {
-        self.hold(&mut self.holders(), holder, bytes)
+    /// Holds `bytes` that are already allocated, whether or not `bearer` may have them.
+    pub(crate) fn charge_anyway(
+        self: &Arc<Self>,
+        bearer: impl Into<Bearer>,
+        bytes: usize,
+    ) -> Charge {
+        self.hold(&mut self.holders(), bearer.into(), bytes)
     }
 
-    /// Returns whether `holder` may have anything more or, if it was refused a charge, that much more.
+    /// Returns whether `bearer` may have anything more or, if it was refused a charge, that much more.
     ///
     /// A holder within its share is not kept out by what others have, nor by what it was refused while they had the rest:
     /// answering an address takes no more than refusing it, so if this kept addresses out, many that leave answers unread
     /// would shut out all others for nothing.
-    pub(crate) fn has_room(&self, holder: Holder) -> bool {
+    pub(crate) fn has_room(&self, bearer: impl Into<Bearer>) -> bool {
         // The common case, without a lock: so little is held in total that hardly anything is refused.
         self.held() < self.whole / QUARTER / 2 || {
-            let account = self.holders().get(&holder).copied().unwrap_or_default();
-            account.held < self.whole / SHARES
-                || self.admits(holder, account.held, account.refused.max(1))
+            let bearer = bearer.into();
+            let holders = self.holders();
+            let account = holders.get(&bearer.holder);
+            let part = account.and_then(|it| it.part(bearer.credential));
+            account.map_or(0, Account::held) < self.whole / SHARES
+                || self.admits(bearer, account, part.map_or(0, |it| it.refused).max(1))
         }
     }
 
@@ -110,11 +130,12 @@ impl Budget {
         (self.held(), self.whole)
     }
 
-    /// Applies the rules above.
-    fn admits(&self, holder: Holder, already: usize, bytes: usize) -> bool {
-        let then = already.saturating_add(bytes);
-        let is_first_or_share = already == 0 || then <= self.whole / SHARES;
-        if holder.is_address() {
+    /// Applies the rules above; `account` is what the holder has already.
+    fn admits(&self, bearer: Bearer, account: Option<&Account>, bytes: usize) -> bool {
+        let already = account.map_or(0, Account::held);
+        let is_first_or_share =
+            already == 0 || already.saturating_add(bytes) <= self.whole / SHARES;
+        if bearer.holder.is_address() {
             let part = self.whole / if is_first_or_share { 2 } else { QUARTER };
             let by_addresses = self.by_addresses.load(Ordering::Relaxed);
             if by_addresses.saturating_add(bytes) > part {
@@ -122,7 +143,8 @@ impl Budget {
             }
         }
         is_first_or_share
-            || then <= self.whole / QUARTER && self.counted().saturating_add(bytes) <= self.whole
+            || self.counted().saturating_add(bytes) <= self.whole
+                && account.is_none_or(|it| it.admits(bearer, self.whole / QUARTER, bytes))
     }
 
     /// Returns what is held in total, less what addresses have beyond their half: small answers are charged to them anyway,
@@ -136,17 +158,25 @@ impl Budget {
     fn hold(
         self: &Arc<Self>,
         holders: &mut HashMap<Holder, Account>,
-        holder: Holder,
+        bearer: Bearer,
         bytes: usize,
     ) -> Charge {
-        holders.entry(holder).or_default().held += bytes;
+        let account = holders.entry(bearer.holder).or_default();
+        match account.part_mut(bearer.credential) {
+            Some(part) => part.held += bytes,
+            None => account.0.push(Part {
+                credential: bearer.credential,
+                held: bytes,
+                refused: 0,
+            }),
+        }
         self.held.fetch_add(bytes, Ordering::Relaxed);
-        if holder.is_address() {
+        if bearer.holder.is_address() {
             self.by_addresses.fetch_add(bytes, Ordering::Relaxed);
         }
         Charge {
             budget: Arc::clone(self),
-            holder,
+            bearer,
             bytes,
         }
     }
@@ -157,17 +187,57 @@ impl Budget {
     }
 }
 
+impl Account {
+    fn held(&self) -> usize {
+        self.0.iter().map(|it| it.held).sum()
+    }
+
+    fn part(&self, credential: Option<Uuid>) -> Option<&Part> {
+        self.0.iter().find(|it| it.credential == credential)
+    }
+
+    fn part_mut(&mut self, credential: Option<Uuid>) -> Option<&mut Part> {
+        self.0.iter_mut().find(|it| it.credential == credential)
+    }
+
+    /// Rule 4, and the end of rule 3.
+    fn admits(&self, bearer: Bearer, quarter: usize, bytes: usize) -> bool {
+        let Some(credential) = bearer.credential else {
+            return self.held().saturating_add(bytes) <= quarter;
+        };
+        // Small answers are charged anyway: one that leaves those unread must not take room from the others either.
+        let counted = self.0.iter().map(|it| it.held.min(quarter / 2));
+        let Some(left) = quarter.checked_sub(counted.sum::<usize>().saturating_add(bytes)) else {
+            return false;
+        };
+        let part = self.part(Some(credential));
+        part.is_none_or(|it| it.held.saturating_add(bytes) <= left)
+    }
+
+    fn give_back(&mut self, credential: Option<Uuid>, bytes: usize) {
+        let position = self.0.iter().position(|it| it.credential == credential);
+        if let Some(position) = position {
+            self.0[position].held -= bytes;
+            if self.0[position].held == 0 {
+                self.0.swap_remove(position);
+            }
+        }
+    }
+}
+
 impl Drop for Charge {
     fn drop(&mut self) {
         let mut holders = self.budget.holders();
-        if let Entry::Occupied(mut account) = holders.entry(self.holder) {
-            account.get_mut().held -= self.bytes;
-            if account.get().held == 0 {
+        if let Entry::Occupied(mut account) = holders.entry(self.bearer.holder) {
+            account
+                .get_mut()
+                .give_back(self.bearer.credential, self.bytes);
+            if account.get().0.is_empty() {
                 account.remove();
             }
         }
         self.budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
-        if self.holder.is_address() {
+        if self.bearer.holder.is_address() {
             let by_addresses = &self.budget.by_addresses;
             by_addresses.fetch_sub(self.bytes, Ordering::Relaxed);
         }
@@ -176,8 +246,6 @@ impl Drop for Charge {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
 
     const WHOLE: usize = 6_400;
@@ -194,6 +262,29 @@ mod tests {
         assert!(!budget.has_room(team(1)));
         assert!(budget.charge(team(1), 1).is_none());
         assert!(budget.charge(team(2), 1).is_some());
+    }
+
+    #[test]
+    fn one_credential_leaves_the_others_of_its_holder_as_much_as_it_has() {
+        let budget = Budget::new(WHOLE);
+        let key = |number| Bearer {
+            holder: team(1),
+            credential: Some(Uuid::from_u128(number)),
+        };
+        let all_of = |number| {
+            let charges = std::iter::repeat_with(|| budget.charge(key(number), SHARE));
+            charges.map_while(|it| it).collect::<Vec<_>>()
+        };
+        let first = all_of(1);
+        assert_eq!(first.len(), SHARES / QUARTER / 2);
+        assert!(!budget.has_room(key(1)) && budget.has_room(key(2)));
+        // Refusals and what has been done are answered anyway.
+        let anyway = budget.charge_anyway(key(1), WHOLE / 8);
+        let second = all_of(2);
+        assert_eq!(second.len(), SHARES / QUARTER / 4);
+        assert!(budget.charge(key(3), SHARE).is_some());
+        drop((first, anyway));
+        assert!(!all_of(2).is_empty());
     }
 
     #[test]

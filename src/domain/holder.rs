@@ -4,9 +4,12 @@ use std::net::IpAddr;
 
 use uuid::Uuid;
 
+use super::api_key::ApiKey;
 use super::audit::Actor;
+use super::browser_session::InBrowser;
 use super::catalog::Catalog;
 use super::id::{BrowserSessionId, TeamId, UserId};
+use super::session::SignedIn;
 
 /// On whose behalf something is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +46,51 @@ pub enum Holder {
     Credentials,
     /// The service itself: background work, and commands.
     Service,
+}
+
+/// A holder, and the credential that it presented: a key of a team, or a session of a user. There is none for an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bearer {
+    /// The team, the user, or the address.
+    pub holder: Holder,
+    /// The id of the key or session.
+    pub credential: Option<Uuid>,
+}
+
+impl From<Holder> for Bearer {
+    fn from(holder: Holder) -> Bearer {
+        Bearer {
+            holder,
+            credential: None,
+        }
+    }
+}
+
+impl From<&ApiKey> for Bearer {
+    fn from(key: &ApiKey) -> Bearer {
+        Bearer {
+            holder: key.team_id.into(),
+            credential: Some(key.id.0),
+        }
+    }
+}
+
+impl From<&SignedIn> for Bearer {
+    fn from(signed_in: &SignedIn) -> Bearer {
+        Bearer {
+            holder: signed_in.user_id.into(),
+            credential: Some(signed_in.session_id.0),
+        }
+    }
+}
+
+impl From<&InBrowser> for Bearer {
+    fn from(in_browser: &InBrowser) -> Bearer {
+        Bearer {
+            holder: in_browser.user.id.into(),
+            credential: Some(in_browser.session.id.0),
+        }
+    }
 }
 
 impl Holder {

@@ -19,6 +19,7 @@ use super::rest::Rest;
 use super::span;
 use crate::admin::{NO_METHOD, PREFLIGHT, Shortage};
 use crate::client_address::client_address;
+use crate::domain::holder::Bearer;
 use crate::{log, traffic};
 
 /// Adds the headers that let pages of other origins read an answer of a published operation, if any may; it is then
@@ -61,8 +62,8 @@ pub(super) fn sent(
     overloaded: impl FnOnce(Rejection<Error>) -> Response<Bytes>,
 ) -> Response<Body> {
     let shared = context.context();
-    let holder = answer.extensions().get().copied();
-    let holder = holder.unwrap_or_else(|| credential::stranger(context));
+    let bearer = answer.extensions().get().copied();
+    let bearer = bearer.unwrap_or_else(|| Bearer::from(credential::stranger(context)));
     let under_way = answer.extensions().get::<traffic::Request>().is_some();
     let rest = answer.extensions_mut().remove::<Rest>();
     if rest.is_none() {
@@ -72,16 +73,16 @@ pub(super) fn sent(
     let has_happened = !context.request.method().is_safe() && !is_refused;
     let bytes = std::mem::take(answer.body_mut());
     let body = match has_happened {
-        true => Some(shared.unsent.body_anyway(holder, bytes, under_way)),
-        false => shared.unsent.body(holder, bytes, under_way),
+        true => Some(shared.unsent.body_anyway(bearer, bytes, under_way)),
+        false => shared.unsent.body(bearer, bytes, under_way),
     };
     let body = body.unwrap_or_else(|| {
         let failure = overloaded(Rejection::Error(Error::Overloaded(Shortage::Answers)));
         let bytes = put_in_place(failure, &mut answer);
-        shared.unsent.body_anyway(holder, bytes, under_way)
+        shared.unsent.body_anyway(bearer, bytes, under_way)
     });
     let body = match rest.filter(|_| answer.status().is_success()) {
-        Some(rest) => rest.after(body, &shared.unsent, holder, under_way),
+        Some(rest) => rest.after(body, &shared.unsent, bearer, under_way),
         None => body,
     };
     let metrics = &shared.replica.metrics;

@@ -30,7 +30,7 @@ use crate::domain;
 use crate::domain::api_key::ApiKey;
 use crate::domain::audit::Visitor;
 use crate::domain::browser_session::InBrowser;
-use crate::domain::holder::Holder;
+use crate::domain::holder::{Bearer, Holder};
 use crate::domain::session::SignedIn;
 use crate::limit::{Policy, Verdict};
 use crate::log::Caller;
@@ -48,11 +48,11 @@ pub(super) async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>
     let find = |presented| app(context).look_up_api_key(presented, from);
     let key = look_up(context, Credential::ApiKey, presented, find).await?;
     let limits = &context.context().limits;
-    let (id, quota) = (key.id.0, limits.of_callers);
-    let (team, holder) = (key.team_id.0, holder_of_key(&key));
-    let verdict = limits.api_key(id, holder).await;
-    let who = Caller::ApiKey { id, team };
-    admit(context, under_way, key, (who, holder), verdict, quota).await
+    let (id, team, quota) = (key.id.0, key.team_id.0, limits.of_callers);
+    let bearer = Bearer::from(&key);
+    let verdict = limits.api_key(id, bearer.holder).await;
+    let who = (Caller::ApiKey { id, team }, bearer);
+    admit(context, under_way, key, who, verdict, quota).await
 }
 
 /// Admits a signed-in device.
@@ -64,9 +64,9 @@ pub(super) async fn access_token(context: &RequestContext) -> Result<Admitted<Si
     let signed_in = look_up(context, Credential::AccessToken, presented, find).await?;
     let limits = &context.context().limits;
     let (id, quota) = (signed_in.user_id.0, limits.of_callers);
-    let holder = Holder::User(id);
-    let verdict = limits.session(signed_in.session_id.0, holder).await;
-    let who = (Caller::User(id), holder);
+    let bearer = Bearer::from(&signed_in);
+    let verdict = limits.session(signed_in.session_id.0, bearer.holder).await;
+    let who = (Caller::User(id), bearer);
     admit(context, under_way, signed_in, who, verdict, quota).await
 }
 
@@ -77,7 +77,8 @@ pub(super) async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Er
     let address = address(context);
     let limits = &shared.limits;
     let verdict = limits.address(address).await;
-    let (who, quota) = ((Caller::Unknown, of_network(address)), limits.of_addresses);
+    let who = (Caller::Unknown, of_network(address).into());
+    let quota = limits.of_addresses;
     admit(context, under_way, (), who, verdict, quota).await
 }
 
@@ -98,9 +99,8 @@ pub(crate) async fn browser(
     let under_way = under_way(context)?;
     let limits = &context.context().limits;
     let (user_id, quota) = (in_browser.user.id.0, limits.of_callers);
-    let holder = Holder::User(user_id);
     let verdict = limits.browser(in_browser.session.id.0, user_id).await;
-    let who = (Caller::User(user_id), holder);
+    let who = (Caller::User(user_id), Bearer::from(&in_browser));
     admit(context, under_way, Some(in_browser), who, verdict, quota).await
 }
 
@@ -128,11 +128,6 @@ pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
         pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
     });
     value.and_then(|value| str::from_utf8(value).ok())
-}
-
-/// Returns the holder for the team of a key.
-pub(super) fn holder_of_key(key: &ApiKey) -> Holder {
-    Holder::Team(key.team_id.0)
 }
 
 /// Returns the holder for a request without a credential.
@@ -245,13 +240,13 @@ async fn admit<P>(
     context: &RequestContext,
     under_way: traffic::Request,
     caller: P,
-    (who, holder): (Caller, Holder),
+    (who, bearer): (Caller, Bearer),
     verdict: Option<Verdict>,
     quota: Policy,
 ) -> Result<Admitted<P>, Error> {
     let mut admitted = Admitted::new(caller);
     admitted.notes.insert(who);
-    admitted.notes.insert(holder);
+    admitted.notes.insert(bearer);
     admitted.notes.insert(under_way);
     if let Some(verdict) = verdict {
         if !verdict.allowed() {
@@ -260,7 +255,7 @@ async fn admit<P>(
         }
         admitted.headers.extend(rate_limit_headers(&verdict));
     }
-    if !context.context().unsent.has_room(holder) {
+    if !context.context().unsent.has_room(bearer) {
         let who = Box::new(who);
         return Err(Error::Unread { verdict, who });
     }

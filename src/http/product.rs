@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use openapi_dropshot_runtime::{Rejection, Request, Unchecked, json};
 
 use super::context::RequestContext;
-use super::credential::holder_of_key;
 use super::error;
 use super::received::{received, received_noting};
 use super::rejection::Error;
@@ -25,9 +24,8 @@ pub(super) async fn list_products(
     caller: ApiKey,
     request: Unchecked<ListProductsRequest>,
 ) -> Result<ListProductsAnswer, Rejection<Error>> {
-    let holder = holder_of_key(&caller);
-    let (request, _permit) = received(context, holder, request).await?;
-    context.context().list_turn(holder).await?;
+    let (request, _permit) = received(context, &caller, request).await?;
+    context.context().list_turn(caller.team_id.into()).await?;
     let status = filter(request.status);
     // The document bounds it to 1..=100.
     let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);
@@ -49,8 +47,7 @@ pub(super) async fn create_product(
         let key = request.idempotency_key.as_ref();
         once::<CreateProductRequest>(key, None, body)
     };
-    let holder = holder_of_key(&caller);
-    let (request, once, _permit) = received_noting(context, holder, request, note).await?;
+    let (request, once, _permit) = received_noting(context, &caller, request, note).await?;
     let outcome = app(context)
         .create_product(&caller, new_product(request.body), once)
         .await?;
@@ -68,7 +65,7 @@ pub(super) async fn get_product(
     caller: ApiKey,
     request: Unchecked<GetProductRequest>,
 ) -> Result<GetProductAnswer, Rejection<Error>> {
-    let (request, _permit) = received(context, holder_of_key(&caller), request).await?;
+    let (request, _permit) = received(context, &caller, request).await?;
     let product = app(context)
         .get_product(&caller, request.id.0.into())
         .await?;
@@ -86,8 +83,7 @@ pub(super) async fn update_product(
         let key = request.idempotency_key.as_ref();
         once::<UpdateProductRequest>(key, Some(request.id.0.into()), body)
     };
-    let holder = holder_of_key(&caller);
-    let (request, once, _permit) = received_noting(context, holder, request, note).await?;
+    let (request, once, _permit) = received_noting(context, &caller, request, note).await?;
     let outcome = app(context)
         .update_product(&caller, request.id.0.into(), changes(request.body), once)
         .await?;
@@ -105,7 +101,7 @@ pub(super) async fn archive_product(
     request: Unchecked<ArchiveProductRequest>,
 ) -> Result<ArchiveProductAnswer, Rejection<Error>> {
     caller.may_write()?;
-    let (request, _permit) = received(context, holder_of_key(&caller), request).await?;
+    let (request, _permit) = received(context, &caller, request).await?;
     app(context)
         .archive_product(&caller, request.id.0.into(), None)
         .await?;

@@ -17,7 +17,7 @@ use super::places::Place;
 use super::rejection::Error;
 use crate::admin::Shortage;
 use crate::budget::Charge;
-use crate::domain::holder::Holder;
+use crate::domain::holder::Bearer;
 
 /// The bytes that a request holds while its body is on the way, besides its head and body: the stream or the buffers of its
 /// connection, and what waits for it. Measured over HTTP/2: 12 KB in a release build, 20 KB in a debug build, and a part of
@@ -42,14 +42,14 @@ fn price_of_head(request: &RequestInfo) -> usize {
 /// on it.
 ///
 /// # Errors
-/// [`Error::Overloaded`] when `holder` has too many requests on the way, or there is no permit for it; otherwise what is
+/// [`Error::Overloaded`] when `bearer` has too many requests on the way, or there is no permit for it; otherwise what is
 /// wrong with the request.
 pub(super) async fn received<R: Request>(
     context: &RequestContext,
-    holder: Holder,
+    bearer: impl Into<Bearer>,
     request: Unchecked<R>,
 ) -> Result<(R, Permit), Rejection<Error>> {
-    let (request, (), permit) = received_noting(context, holder, request, |_, _| ()).await?;
+    let (request, (), permit) = received_noting(context, bearer, request, |_, _| ()).await?;
     Ok((request, permit))
 }
 
@@ -59,13 +59,13 @@ pub(super) async fn received<R: Request>(
 /// As for [`received`].
 pub(super) async fn received_noting<R: Request, T>(
     context: &RequestContext,
-    holder: Holder,
+    bearer: impl Into<Bearer>,
     request: Unchecked<R>,
     note: impl FnOnce(&R, &json::Value<'_>) -> T,
 ) -> Result<(R, T, Permit), Rejection<Error>> {
     let bytes = request.expected_bytes();
     let checked = request.check_noting(note);
-    let ((request, noted), permit) = waited_for(context, holder, bytes, checked).await?;
+    let ((request, noted), permit) = waited_for(context, bearer.into(), bytes, checked).await?;
     Ok((request, noted, permit))
 }
 
@@ -75,17 +75,17 @@ pub(super) async fn received_noting<R: Request, T>(
 /// As for [`received`].
 pub(crate) async fn received_form(
     context: &RequestContext,
-    holder: Holder,
+    bearer: impl Into<Bearer>,
     form: UnreadForm,
 ) -> Result<(Form, Permit), Rejection<Error>> {
     let bytes = form.expected_bytes();
-    waited_for(context, holder, bytes, form.read()).await
+    waited_for(context, bearer.into(), bytes, form.read()).await
 }
 
 /// Waits for a body of `bytes` bytes, and returns what it resolves to, with a permit.
 async fn waited_for<T>(
     context: &RequestContext,
-    holder: Holder,
+    bearer: Bearer,
     bytes: usize,
     body: impl Future<Output = Result<T, RequestError>>,
 ) -> Result<(T, Permit), Rejection<Error>> {
@@ -95,7 +95,7 @@ async fn waited_for<T>(
         0 => None,
         bytes => {
             let bytes = bytes + price_of_head(&context.request);
-            Some(OnItsWay::begin(shared, holder, bytes).ok_or_else(overloaded)?)
+            Some(OnItsWay::begin(shared, bearer, bytes).ok_or_else(overloaded)?)
         }
     };
     let received = match on_its_way {
@@ -107,7 +107,7 @@ async fn waited_for<T>(
     };
     let permit = shared
         .concurrency
-        .acquire(holder)
+        .acquire(bearer.holder)
         .map_err(Rejection::Error)?;
     Ok((received, permit))
 }
@@ -121,12 +121,12 @@ enum OnItsWay {
 }
 
 impl OnItsWay {
-    /// Reserves `bytes` for a request of `holder`, if it may have them.
-    fn begin(shared: &Context, holder: Holder, bytes: usize) -> Option<OnItsWay> {
-        if let Some(charge) = shared.bodies.charge(holder, bytes) {
+    /// Reserves `bytes` for a request of `bearer`, if it may have them.
+    fn begin(shared: &Context, bearer: Bearer, bytes: usize) -> Option<OnItsWay> {
+        if let Some(charge) = shared.bodies.charge(bearer, bytes) {
             return Some(OnItsWay::Charged { _charge: charge });
         }
-        let places = holder.is_address().then_some(&shared.places)?;
+        let places = bearer.holder.is_address().then_some(&shared.places)?;
         places.take(bytes).map(OnItsWay::Placed)
     }
 }

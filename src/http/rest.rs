@@ -19,7 +19,7 @@ use futures::stream::{BoxStream, Stream};
 use http_body::Frame;
 
 use super::unsent::Unsent;
-use crate::domain::holder::Holder;
+use crate::domain::holder::Bearer;
 
 type Pieces = BoxStream<'static, Result<Bytes, BrokenOff>>;
 
@@ -45,7 +45,7 @@ impl Rest {
         self,
         beginning: Body,
         unsent: &Unsent,
-        holder: Holder,
+        bearer: Bearer,
         under_way: bool,
     ) -> Body {
         // It is taken once.
@@ -57,7 +57,7 @@ impl Rest {
             current: Some(beginning),
             pieces: Mutex::new(pieces),
             unsent: unsent.clone(),
-            holder,
+            bearer,
             under_way,
         })
     }
@@ -74,7 +74,7 @@ struct Growing {
     /// In a lock because a body has to be `Sync`; nothing else takes it.
     pieces: Mutex<Pieces>,
     unsent: Unsent,
-    holder: Holder,
+    bearer: Bearer,
     under_way: bool,
 }
 
@@ -97,7 +97,7 @@ impl http_body::Body for Growing {
             let pieces = pieces.unwrap_or_else(PoisonError::into_inner);
             match std::task::ready!(pieces.poll_next_unpin(context)) {
                 Some(Ok(piece)) => {
-                    let body = self.unsent.body(self.holder, piece, self.under_way);
+                    let body = self.unsent.body(self.bearer, piece, self.under_way);
                     match body {
                         Some(body) => self.current = Some(body),
                         None => return Poll::Ready(Some(Err(TooMuchUnread.into()))),
@@ -117,12 +117,13 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::domain::holder::Holder;
 
     const HOLDER: Holder = Holder::User(Uuid::nil());
 
     fn growing(unsent: &Unsent, pieces: Vec<Result<Bytes, BrokenOff>>) -> Body {
         let beginning = unsent.body_anyway(HOLDER, Bytes::from_static(b"begin "), false);
-        Rest::new(stream::iter(pieces)).after(beginning, unsent, HOLDER, false)
+        Rest::new(stream::iter(pieces)).after(beginning, unsent, HOLDER.into(), false)
     }
 
     fn unsent() -> Unsent {

@@ -34,7 +34,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::budget::{Budget, Charge};
-use crate::domain::holder::Holder;
+use crate::domain::holder::Bearer;
 use crate::traffic::{self, Traffic};
 
 /// The most bytes that hyper gets at once of an answer that is sent in pieces.
@@ -70,29 +70,41 @@ impl Unsent {
         self.budget.state()
     }
 
-    /// Returns whether `holder` may get an answer that is not small.
-    pub(super) fn has_room(&self, holder: Holder) -> bool {
-        self.budget.has_room(holder)
+    /// Returns whether `bearer` may get an answer that is not small.
+    pub(super) fn has_room(&self, bearer: impl Into<Bearer>) -> bool {
+        self.budget.has_room(bearer)
     }
 
-    /// Returns a body of these bytes, or `None` if `holder` may not have that many more.
+    /// Returns a body of these bytes, or `None` if `bearer` may not have that many more.
     ///
     /// `under_way` says whether the server waits for the request before it stops, and then for the answer, too.
-    pub(super) fn body(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Option<Body> {
+    pub(super) fn body(
+        &self,
+        bearer: impl Into<Bearer>,
+        bytes: Bytes,
+        under_way: bool,
+    ) -> Option<Body> {
+        let bearer = bearer.into();
         if bytes.len() <= PIECE {
-            return Some(self.body_anyway(holder, bytes, under_way));
+            return Some(self.body_anyway(bearer, bytes, under_way));
         }
-        let charge = self.budget.charge(holder, bytes.len())?;
-        Some(self.sent(Some((holder, charge)), bytes, under_way))
+        let charge = self.budget.charge(bearer, bytes.len())?;
+        Some(self.sent(Some((bearer, charge)), bytes, under_way))
     }
 
-    /// Does the same, whether or not `holder` may have that many more.
-    pub(super) fn body_anyway(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Body {
+    /// Does the same, whether or not `bearer` may have that many more.
+    pub(super) fn body_anyway(
+        &self,
+        bearer: impl Into<Bearer>,
+        bytes: Bytes,
+        under_way: bool,
+    ) -> Body {
+        let bearer = bearer.into();
         if bytes.is_empty() {
             return Body::empty();
         }
-        let charge = self.budget.charge_anyway(holder, bytes.len());
-        self.sent(Some((holder, charge)), bytes, under_way)
+        let charge = self.budget.charge_anyway(bearer, bytes.len());
+        self.sent(Some((bearer, charge)), bytes, under_way)
     }
 
     /// Returns a body of bytes that all answers share, which therefore cost nothing to hold.
@@ -100,8 +112,8 @@ impl Unsent {
         self.sent(None, bytes, false)
     }
 
-    fn sent(&self, charged: Option<(Holder, Charge)>, bytes: Bytes, under_way: bool) -> Body {
-        let (holder, charge) = charged.unzip();
+    fn sent(&self, charged: Option<(Bearer, Charge)>, bytes: Bytes, under_way: bool) -> Body {
+        let (bearer, charge) = charged.unzip();
         let traffic = (under_way || self.traffic.is_open()).then(|| Arc::clone(&self.traffic));
         if bytes.len() <= WHOLE {
             let piece = Piece {
@@ -113,7 +125,7 @@ impl Unsent {
             return Body::from(Bytes::from_owner(piece));
         }
         let answer = Arc::new(UnsentAnswer {
-            holder,
+            bearer,
             budget: Arc::clone(&self.budget),
             traffic,
             state: Mutex::new(State {
@@ -155,8 +167,8 @@ impl Drop for Piece {
 
 /// An answer that is sent in pieces.
 struct UnsentAnswer {
-    /// The holder charged for the pieces; `None` if all answers share the bytes.
-    holder: Option<Holder>,
+    /// Who is charged for the pieces; `None` if all answers share the bytes.
+    bearer: Option<Bearer>,
     budget: Arc<Budget>,
     /// Counts its pieces, unless it started too late for that.
     traffic: Option<Arc<Traffic>>,
@@ -283,14 +295,14 @@ impl http_body::Body for Pieces {
         }
         let slice = state.rest.split_to(length);
         let piece = Piece {
-            bytes: match answer.holder {
+            bytes: match answer.bearer {
                 // A copy, because a slice would keep all of the answer.
                 Some(_) => Bytes::copy_from_slice(&slice),
                 None => slice,
             },
             _charge: answer
-                .holder
-                .map(|holder| answer.budget.charge_anyway(holder, length)),
+                .bearer
+                .map(|bearer| answer.budget.charge_anyway(bearer, length)),
             _under_way: answer.traffic.as_ref().map(Traffic::piece),
             answer: Some(Arc::clone(answer)),
         };
@@ -319,6 +331,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::domain::holder::Holder;
 
     const HOLDER: Holder = Holder::Team(Uuid::nil());
     const MIB: usize = 1024 * 1024;

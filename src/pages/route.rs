@@ -19,7 +19,7 @@ use super::error;
 use super::failure::Failure;
 use super::site::Site;
 use super::visit::Visit;
-use crate::domain::holder::Holder;
+use crate::domain::holder::Bearer;
 pub(super) use crate::http::NoVariables;
 use crate::http::{
     self, Api, Context, Form, MULTIPART, Permit, RequestContext, URL_ENCODED, UnreadForm,
@@ -228,14 +228,14 @@ where
 
 /// Step 4, and a permit to work on the request.
 async fn received(visit: &Visit, form: Option<UnreadForm>) -> Result<(Form, Permit), Failure> {
-    let holder = match &visit.in_browser {
-        Some(in_browser) => Holder::User(in_browser.user.id.0),
-        None => http::stranger(&visit.context),
+    let bearer = match &visit.in_browser {
+        Some(in_browser) => in_browser.into(),
+        None => Bearer::from(http::stranger(&visit.context)),
     };
     match form {
-        Some(form) => Ok(http::received_form(&visit.context, holder, form).await?),
+        Some(form) => Ok(http::received_form(&visit.context, bearer, form).await?),
         None => {
-            let permit = visit.context.context().concurrency.acquire(holder);
+            let permit = visit.context.context().concurrency.acquire(bearer.holder);
             Ok((Form::default(), permit.map_err(Rejection::Error)?))
         }
     }
