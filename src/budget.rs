@@ -46,11 +46,11 @@ pub(crate) struct Budget {
 struct Account(Vec<Part>);
 
 /// What a holder has with one of its credentials.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug)]
 struct Part {
     credential: Option<Uuid>,
     held: usize,
-    /// The largest charge refused since one as large was last granted: a holder that asks for too much asks for it again.
+    /// The largest charge refused since one as large was last granted: whoever asks for too much asks for it again.
     refused: usize,
 }
 

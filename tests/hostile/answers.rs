@@ -177,6 +177,28 @@ async fn who_leaves_too_much_unread_is_refused_and_told_where_it_stands() {
     assert_eq!(refused.header("retry-after"), Some("1"));
 }
 
+/// R12: what one key leaves unread does not use up what the other keys of its team may have.
+#[tokio::test]
+async fn a_key_that_leaves_too_much_unread_keeps_no_other_key_of_its_team_out() {
+    let _turn = attack::turn().await;
+    let (service, team) = given!(full_page::start(&[]).await);
+    let target = Target::new(service.caller.base_url());
+    let attacker = attack::Request::page(&team.live_read_only);
+    let _held = answers::over_http2(&target, &attacker, 1, 0);
+    let page = async |key: &str| {
+        let page = Request::new("GET", "/api/v1/products").bearer(key);
+        service.caller.send(page).await
+    };
+    let begun = Instant::now();
+    while page(&team.live_read_only).await.status() != 503 {
+        assert!(begun.elapsed() < EFFECT_TIMEOUT, "it is never refused");
+    }
+    for _ in 0..10 {
+        let answer = page(&team.live).await;
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+    }
+}
+
 /// Forty attackers without a credential leave more unread than all addresses may have, at the smallest allowed setting.
 #[tokio::test]
 async fn answers_that_strangers_leave_do_not_keep_an_app_from_its_tokens() {
