@@ -28,6 +28,8 @@ struct Line {
 /// A turn, held until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
+    /// Whether others were before it.
+    pub(crate) has_waited: bool,
     _permit: OwnedSemaphorePermit,
     /// Keeps the queue in the map while the turn is held.
     _line: Arc<Line>,
@@ -49,15 +51,18 @@ impl<K: Eq + Hash> Lines<K> {
             turns: Arc::new(Semaphore::new(self.at_once)),
             room: Semaphore::new(self.room),
         });
-        let permit = match Arc::clone(&line.turns).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => {
+        let at_once = Arc::clone(&line.turns).try_acquire_owned().ok();
+        let has_waited = at_once.is_none();
+        let permit = match at_once {
+            Some(permit) => permit,
+            None => {
                 let _room = line.room.try_acquire().ok()?;
                 // The semaphore is never closed.
                 Arc::clone(&line.turns).acquire_owned().await.ok()?
             }
         };
         Some(Turn {
+            has_waited,
             _permit: permit,
             _line: line,
         })

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use http::header::HeaderValue;
-use openapi_dropshot_runtime::Rejection;
 use slog::Logger;
 
 use super::concurrency_limit::ConcurrencyLimit;
@@ -51,12 +50,20 @@ pub struct Context {
 pub(crate) type RequestContext = dropshot::RequestContext<Context>;
 
 impl Context {
-    /// Waits for the next turn of `holder` to make a list, or a page of one ([`Turns`]).
+    /// Waits for the next turn of `holder` to make a list, or a page of one ([`Turns`]). `check` refuses a caller whose right
+    /// to it has ended while it waited.
     ///
     /// # Errors
-    /// [`Error::Overloaded`] when too many wait.
-    pub(crate) async fn list_turn(&self, holder: Holder) -> Result<(), Rejection<Error>> {
-        self.lists.next(holder).await.map_err(Rejection::Error)
+    /// [`Error::Overloaded`] when too many wait; any error of `check`.
+    pub(crate) async fn list_turn(
+        &self,
+        holder: Holder,
+        check: impl AsyncFnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        match self.lists.next(holder).await? {
+            true => check().await,
+            false => Ok(()),
+        }
     }
 
     /// Returns the state of a server of `app`; requests are logged to `log`.

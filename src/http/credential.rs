@@ -31,6 +31,7 @@ use crate::domain::api_key::ApiKey;
 use crate::domain::audit::Visitor;
 use crate::domain::browser_session::InBrowser;
 use crate::domain::holder::{Bearer, Holder};
+use crate::domain::secret::Secret;
 use crate::domain::session::SignedIn;
 use crate::limit::{Policy, Verdict};
 use crate::log::Caller;
@@ -68,6 +69,23 @@ pub(super) async fn access_token(context: &RequestContext) -> Result<Admitted<Si
     let verdict = limits.session(signed_in.session_id.0, bearer.holder).await;
     let who = (Caller::User(id), bearer);
     admit(context, under_way, signed_in, who, verdict, quota).await
+}
+
+/// Refuses a request whose API key has ended since it was admitted.
+pub(super) async fn require_api_key(context: &RequestContext) -> Result<(), Error> {
+    let presented = bearer(Credential::ApiKey, context.request.headers())?;
+    let found = app(context).authenticate_api_key(presented).await;
+    let refused = |error| unauthenticated(Credential::ApiKey, error);
+    found.map(drop).map_err(refused)
+}
+
+/// Refuses a request whose access token has ended since it was admitted.
+pub(super) async fn require_access_token(context: &RequestContext) -> Result<(), Error> {
+    let presented = bearer(Credential::AccessToken, context.request.headers())?;
+    let token = Secret::from_text(presented);
+    let found = app(context).authenticate_access_token(&token).await;
+    let refused = |error| unauthenticated(Credential::AccessToken, error);
+    found.map(drop).map_err(refused)
 }
 
 /// Admits any caller, as often as one client address may call.

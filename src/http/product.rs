@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use openapi_dropshot_runtime::{Rejection, Request, Unchecked, json};
 
 use super::context::RequestContext;
+use super::credential::require_api_key;
 use super::error;
 use super::received::{received, received_noting};
 use super::rejection::Error;
@@ -25,7 +26,11 @@ pub(super) async fn list_products(
     request: Unchecked<ListProductsRequest>,
 ) -> Result<ListProductsAnswer, Rejection<Error>> {
     let (request, _permit) = received(context, &caller, request).await?;
-    context.context().list_turn(caller.team_id.into()).await?;
+    let (shared, team) = (context.context(), caller.team_id.into());
+    shared
+        .list_turn(team, || require_api_key(context))
+        .await
+        .map_err(Rejection::Error)?;
     let status = filter(request.status);
     // The document bounds it to 1..=100.
     let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);

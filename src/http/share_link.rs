@@ -3,6 +3,7 @@
 use openapi_dropshot_runtime::{Rejection, Unchecked};
 
 use super::context::RequestContext;
+use super::credential::require_access_token;
 use super::error;
 use super::rejection::Error;
 use crate::app::App;
@@ -28,7 +29,11 @@ pub(super) async fn list_links(
     // rest.
     app.membership(team_id, caller.user_id).await?;
     let request = request.check().await?;
-    context.context().list_turn(team_id.into()).await?;
+    let shared = context.context();
+    shared
+        .list_turn(team_id.into(), || require_access_token(context))
+        .await
+        .map_err(Rejection::Error)?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
     let links = app.list_links(caller.user_id, team_id, item_id).await?;
     Ok(ListLinksAnswer::new(

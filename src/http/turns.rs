@@ -9,7 +9,8 @@
 //!    none stands behind it. Some may wait ([`LINE`]); the rest are told to try again, since each has a permit meanwhile.
 //! 2. A request that gets a turn first lets all others that are ready run. (A list made without a pause would be done before
 //!    the next could wait for it.)
-//! 3. A turn is kept until the answer is compressed ([`until_answered`]).
+//! 3. A request that has waited checks again that its caller may have the list: the right may have ended meanwhile.
+//! 4. A turn is kept until the answer is compressed ([`until_answered`]).
 
 use std::cell::Cell;
 use std::thread::available_parallelism;
@@ -31,7 +32,7 @@ tokio::task_local! {
     static TURN: Cell<Option<Turn>>;
 }
 
-/// Runs all the work for a request, and keeps a turn that it takes until the end (step 3).
+/// Runs all the work for a request, and keeps a turn that it takes until the end (step 4).
 pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Output> {
     TURN.scope(Cell::new(None), work)
 }
@@ -52,17 +53,19 @@ impl Turns {
         Turns(Lines::new(at_once, LINE))
     }
 
-    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered).
+    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered). Returns whether
+    /// others were before it.
     ///
     /// # Errors
     /// [`Error::Overloaded`] when too many requests wait for one.
-    pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
+    pub(super) async fn next(&self, holder: Holder) -> Result<bool, Error> {
         let turn = self.0.turn(holder).await;
         let turn = turn.ok_or(Error::Overloaded(Shortage::Turns))?;
+        let has_waited = turn.has_waited;
         // Without a request there is nothing to keep it for.
         _ = TURN.try_with(|it| it.set(Some(turn)));
         yield_now().await; // step 2
-        Ok(())
+        Ok(has_waited)
     }
 }
 

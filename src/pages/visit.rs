@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use http::Method;
 use http::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
+use openapi_dropshot_runtime::Rejection;
 
 use super::cookies::Cookie;
 use super::failure::Failure;
@@ -15,7 +16,7 @@ use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::secret::{Digest, Secret};
-use crate::http::{RequestContext, address, cookie, visitor};
+use crate::http::{Error, RequestContext, address, cookie, visitor};
 use crate::oidc::CALLBACK;
 
 /// How many parameters of a query are read: each page has a few, and a query may have thirty thousand.
@@ -144,10 +145,14 @@ impl Visit {
     /// Waits for a team's turn to make a long page.
     ///
     /// # Errors
-    /// When too many wait for one.
+    /// When too many wait for one; when the user is no longer signed in or in the team by then.
     pub(super) async fn list_turn(&self, team_id: TeamId) -> Result<(), Failure> {
-        let turn = self.context.context().list_turn(team_id.into());
-        Ok(turn.await?)
+        let (user_id, session_id) = (self.user_id()?, self.signed_in()?.session.id);
+        let app = self.app();
+        let require = || app.require_reader(user_id.into(), user_id, session_id, Some(team_id));
+        let check = async || require().await.map_err(Error::Domain);
+        let turn = self.context.context().list_turn(team_id.into(), check);
+        Ok(turn.await.map_err(Rejection::Error)?)
     }
 
     /// Returns what was asked for, to come back to it.

@@ -14,6 +14,7 @@ mod certificate;
 mod connections;
 mod ended;
 mod ended_downloads;
+mod ended_lists;
 mod forms;
 mod full_page;
 mod growth;

@@ -1,0 +1,113 @@
+//! A list that waits for its team's other lists is refused when its caller has lost the right to it meanwhile.
+//!
+//! A team's long pages are made one after the other, so with some dozens of them under way the last ones wait for a
+//! second: much longer than it takes to revoke a key, or to remove a member.
+
+use futures::future::join_all;
+use test_support::caller::Request;
+use test_support::deployment::Skip;
+use test_support::given;
+use test_support::service::{Service, Team};
+use tokio::task::JoinHandle;
+
+use crate::attack;
+use crate::full_page;
+use crate::people::{ORIGIN, form, signed_in_as};
+
+/// Fewer than one team may have under way, and enough to wait for.
+const LISTS: usize = 50;
+
+/// Asks for many pages at once. Returns their statuses, some time later.
+fn asked(service: &Service, page: &Request) -> Vec<JoinHandle<u16>> {
+    let ask = |_| {
+        let (caller, page) = (service.caller.clone(), page.clone());
+        tokio::spawn(async move {
+            let answer = caller.send_unchecked(page).await;
+            answer.expect("an answer comes").status
+        })
+    };
+    (0..LISTS).map(ask).collect()
+}
+
+/// How many of these answers had each of two statuses; there must not be another.
+async fn counted(asked: Vec<JoinHandle<u16>>, statuses: [u16; 2]) -> [usize; 2] {
+    let answers = join_all(asked).await;
+    let answers: Vec<_> = answers
+        .into_iter()
+        .map(|it| it.expect("a status"))
+        .collect();
+    let counted = statuses.map(|one| answers.iter().filter(|it| **it == one).count());
+    assert_eq!(counted.iter().sum::<usize>(), LISTS, "{answers:?}");
+    counted
+}
+
+/// A full team, and the id and cookie of a user who is in it.
+async fn full_team(role: &str) -> Result<(Service, Team, String, String), Skip> {
+    let (service, team) = full_page::start(&[("INVOICING_ORIGIN", ORIGIN)]).await?;
+    let (user, cookie) = signed_in_as(&service, "ada@example.com").await?;
+    let user = user.to_string();
+    join(&service, &team, &user, role)?;
+    Ok((service, team, user, cookie))
+}
+
+fn join(service: &Service, team: &Team, user: &str, role: &str) -> Result<(), Skip> {
+    let add = [
+        "member", "add", "--team", &team.id, "--user", user, "--role", role,
+    ];
+    service.command(&add).map(drop)
+}
+
+/// Does what a form of a page does.
+async fn change(service: &Service, path: &str, text: &str, cookie: &str) {
+    let change = form(path, text).header("cookie", cookie);
+    let answer = service.caller.send_unchecked(change).await;
+    assert_eq!(answer.expect("an answer comes").status, 303, "{path}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_that_waits_is_refused_once_its_key_is_revoked() {
+    let _turn = attack::turn().await;
+    let (service, team, _, cookie) = given!(full_team("owner").await);
+    let create = [
+        "api-key",
+        "create",
+        "--team",
+        &team.id,
+        "--mode",
+        "live",
+        "--scope",
+        "read-only",
+    ];
+    let made = given!(service.command(&create));
+    let text = |name: &str| made[name].as_str().expect("text");
+    let list = Request::new("GET", "/api/v1/products?limit=100")
+        .bearer(text("key"))
+        .header("accept-encoding", "gzip");
+    let lists = asked(&service, &list);
+    // Sent by a browser, since a command takes as long as all of the lists.
+    let revoke = format!("/teams/{}/settings/integrations/api-keys/revoke", team.id);
+    change(&service, &revoke, &format!("id={}", text("id")), &cookie).await;
+    let [_, refused] = counted(lists, [200, 401]).await;
+    assert!(refused > 0, "all lists were answered");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_waits_is_refused_once_its_reader_is_removed_or_signed_out() {
+    let _turn = attack::turn().await;
+    let (service, team, user, cookie) = given!(full_team("viewer").await);
+    let page = Request::new("GET", format!("/teams/{}/products", team.id))
+        .header("cookie", &cookie)
+        .header("accept-encoding", "gzip");
+
+    let pages = asked(&service, &page);
+    let remove = ["member", "remove", "--team", &team.id, "--user", &user];
+    given!(service.command(&remove));
+    let [_, refused] = counted(pages, [200, 404]).await;
+    assert!(refused > 0, "a removed member got all pages");
+
+    given!(join(&service, &team, &user, "viewer"));
+    let pages = asked(&service, &page);
+    change(&service, "/sign-out", "", &cookie).await;
+    let [_, refused] = counted(pages, [200, 303]).await;
+    assert!(refused > 0, "who had signed out got all pages");
+}
