@@ -23,7 +23,7 @@ use crate::domain::Error;
 use crate::domain::api_key::{ListedApiKey, Scope, ShownApiKey};
 use crate::domain::catalog::Mode;
 use crate::domain::error::Complaint;
-use crate::domain::id::ApiKeyId;
+use crate::domain::id::{ApiKeyId, TeamId};
 use crate::domain::secret::Secret;
 use crate::domain::time::Timestamp;
 use crate::http::{Api, Form};
@@ -143,8 +143,8 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     .and_no_more::<TeamPath>()
 }
 
-fn path(team: &FramedTeam) -> String {
-    format!("/teams/{}/settings/integrations/api-keys", team.id)
+fn path(team_id: TeamId) -> String {
+    format!("/teams/{team_id}/settings/integrations/api-keys")
 }
 
 async fn show_api_keys(visit: Arc<Visit>, path: TeamPath) -> Answer {
@@ -201,7 +201,7 @@ async fn create_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
         }
         Err(error) => return Err(error.into()),
     };
-    show_once(&visit, &team, &secret)
+    show_once(&visit, team.id, &secret)
 }
 
 /// Rotating a key always takes a recent proof of identity: it ends another key.
@@ -221,7 +221,8 @@ async fn rotate_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
         .app()
         .rotate_api_key(&actor, id, overlap.map(Span::duration));
     match rotated.await {
-        Ok(rotated) => show_once(&visit, &team, &rotated.secret),
+        // The path may name another team of the user than the key's.
+        Ok(rotated) => show_once(&visit, rotated.new.team_id, &rotated.secret),
         Err(Error::Refused(why)) => {
             let refused = Some(why);
             let said = Said {
@@ -234,10 +235,10 @@ async fn rotate_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
     }
 }
 
-/// Redirects to the page, which shows the key this once.
-fn show_once(visit: &Visit, team: &FramedTeam, secret: &Secret) -> Answer {
-    let mut answer = see_other(&path(team));
-    let once = visit.once(team.id, secret)?;
+/// Redirects to the page of the key's team, which shows the key this once.
+fn show_once(visit: &Visit, team_id: TeamId, secret: &Secret) -> Answer {
+    let mut answer = see_other(&path(team_id));
+    let once = visit.once(team_id, secret)?;
     answer.headers_mut().append(SET_COOKIE, once);
     Ok(answer)
 }
@@ -249,7 +250,7 @@ async fn revoke_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
     confirmed(&visit, &form, &fields).await?;
     let id = id.parse().map_err(|_| Failure::NotFound)?;
     visit.app().revoke_api_key(&visit.actor()?, id).await?;
-    Ok(see_other(&self::path(&team)))
+    Ok(see_other(&self::path(team.id)))
 }
 
 async fn page(visit: &Visit, team: FramedTeam, said: Said) -> Answer {
@@ -270,7 +271,7 @@ async fn page(visit: &Visit, team: FramedTeam, said: Said) -> Answer {
         false => StatusCode::OK,
     };
     let page = ApiKeysPage {
-        path: path(&team),
+        path: path(team.id),
         keys: keys.await?.into_iter().map(row).collect(),
         frame: Frame::of_team(visit, team),
         made,

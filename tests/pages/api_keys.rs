@@ -122,6 +122,24 @@ async fn a_key_is_rotated_and_the_old_one_works_on_for_the_overlap() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_rotated_on_another_teams_path_is_shown_on_the_page_of_its_own_team() {
+    let Some(service) = server() else { return };
+    let (team, other) = (self::team(&service, "Acme"), self::team(&service, "Other"));
+    let mut browser = signed_in(&service, &team, "owner").await;
+    add_member(&service, &other, "owner@example.com", "owner");
+    let page = browser.submit(&path(&team), &wanted("live")).await;
+    let ids = page.hidden("id");
+    let rotate = format!("{}/rotate", path(&other));
+    let answer = browser
+        .post(&rotate, &[("id", &ids[0]), ("overlap", "1h")])
+        .await;
+    assert_eq!(answer.location(), path(&team));
+    assert_eq!(key(&browser.get(&path(&other)).await), None);
+    let new = key(&browser.get(&path(&team)).await).expect("it is shown");
+    assert_eq!(lists(&service, &new).await, 200);
+}
+
+#[tokio::test]
 async fn a_live_key_needs_a_fresh_sign_in_and_what_waits_is_done_once_it_is_proven() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");
