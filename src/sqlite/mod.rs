@@ -33,6 +33,7 @@ mod snapshot;
 mod wal;
 mod writer;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,6 +71,8 @@ pub struct Sqlite {
     counts: Arc<Counts>,
     path: PathBuf,
     found_version: i64,
+    /// Closed after all connections ([`Checkpointer::start`]).
+    _file: Arc<File>,
 }
 
 impl Sqlite {
@@ -94,7 +97,10 @@ impl Sqlite {
         cache.map_err(|error| OpenError::new(path, error))?;
         let own = connect(path).map_err(|error| OpenError::new(path, error))?;
         let counts = Arc::<Counts>::default();
-        let log = Checkpointer::start(&mut connection, own, &counts).map_err(failed)?;
+        let file = File::open(path).map_err(|error| failed(error.into()))?;
+        let file = Arc::new(file);
+        let log = Checkpointer::start(&mut connection, own, Arc::clone(&file), &counts);
+        let log = log.map_err(failed)?;
         let emptying = log.emptying();
         let writer = Writer::start(connection, log, &counts).map_err(failed)?;
         let readers = Readers::open(path, &counts).map_err(failed)?;
@@ -105,6 +111,7 @@ impl Sqlite {
             counts,
             path: path.to_owned(),
             found_version,
+            _file: file,
         })
     }
 

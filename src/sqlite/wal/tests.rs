@@ -15,7 +15,8 @@ fn file() -> (TempDir, PathBuf, Connection, Checkpointer) {
     let create = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE page (x BLOB)";
     connection.execute_batch(create).unwrap();
     let own = connect(&path).unwrap();
-    let log = Checkpointer::start(&mut connection, own, &Arc::default()).unwrap();
+    let file = Arc::new(File::open(&path).unwrap());
+    let log = Checkpointer::start(&mut connection, own, file, &Arc::default()).unwrap();
     (folder, path, connection, log)
 }
 
@@ -108,7 +109,8 @@ fn what_a_long_read_kept_from_being_copied_is_no_work_of_the_writer() {
         "{copied} by the writer"
     );
 
-    checkpoint_most(&connect(&path).unwrap(), &log.shared);
+    let file = File::open(&path).unwrap();
+    checkpoint_most(&connect(&path).unwrap(), &file, &log.shared);
     for _ in 0..2 {
         commit(&mut connection, &mut log);
     }
@@ -172,7 +174,8 @@ fn killed(length: u32) -> (TempDir, PathBuf, Connection, Checkpointer) {
         .execute_batch("PRAGMA synchronous = OFF")
         .unwrap();
     let own = connect(&killed).unwrap();
-    let log = Checkpointer::start(&mut connection, own, &Arc::default()).unwrap();
+    let file = Arc::new(File::open(&killed).unwrap());
+    let log = Checkpointer::start(&mut connection, own, file, &Arc::default()).unwrap();
     (folder, killed, connection, log)
 }
 

@@ -1,5 +1,6 @@
 //! The shared commit: what each job is answered, and what stays.
 
+use std::fs::File;
 use std::future::Future;
 use std::sync::mpsc;
 
@@ -24,7 +25,8 @@ fn writer() -> (TempDir, Writer) {
         .unwrap();
     connection.busy_timeout(Duration::from_millis(300)).unwrap();
     let own = Connection::open(&path).unwrap();
-    let log = Checkpointer::start(&mut connection, own, &Arc::default()).unwrap();
+    let file = Arc::new(File::open(&path).unwrap());
+    let log = Checkpointer::start(&mut connection, own, file, &Arc::default()).unwrap();
     let writer = Writer::start(connection, log, &Arc::default()).unwrap();
     (folder, writer)
 }
