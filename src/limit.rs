@@ -20,8 +20,8 @@
 mod bucket;
 mod counts;
 mod memory;
-mod seldom;
 mod shared;
+mod slow;
 
 use std::fmt::Display;
 use std::hash::Hash;
@@ -41,8 +41,8 @@ use crate::tally::Count;
 pub(crate) use bucket::{Policy, Verdict};
 pub use counts::Counts;
 pub(crate) use memory::Limiter;
-pub(crate) use seldom::Seldom;
 pub(crate) use shared::{Shared, check as check_redis};
+pub(crate) use slow::SlowLimiter;
 
 /// What each browser may send once its user's bucket is empty: enough to find and sign out another.
 const RESERVE: Policy = Policy {

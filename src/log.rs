@@ -22,8 +22,8 @@ mod output;
 mod path;
 mod quotas;
 mod request;
-mod seldom;
 mod span;
+mod throttle;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -46,8 +46,8 @@ pub use lines::dropped_lines;
 pub use output::{Controls, Guard};
 pub use quotas::Quotas;
 pub use request::{Caller, ErrorCode, NothingChanged, Request, request};
-pub use seldom::Seldom;
 pub(crate) use span::span;
+pub use throttle::Throttle;
 
 /// Does the same as [`to_standard_error`], except that lines are written at once until [`Begun::set`].
 ///
@@ -124,7 +124,7 @@ struct Framework {
     log: Logger,
     public: Option<Public>,
     /// Connections that could not be accepted: strangers can cause that by using up the open files.
-    missed: Seldom,
+    missed: Throttle,
 }
 
 struct Public {
@@ -184,7 +184,7 @@ impl Drain for Framework {
 
 impl Framework {
     fn new(log: Logger, public: Option<Public>) -> Self {
-        let missed = Seldom::default();
+        let missed = Throttle::default();
         Self {
             log,
             public,

@@ -36,7 +36,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use crate::log::Seldom;
+use crate::log::Throttle;
 
 /// Reserved files: this many operators are answered at once when nothing else is left.
 const RESERVE: usize = 8;
@@ -77,7 +77,7 @@ impl Listener {
             reserve: Arc::new(Reserve::set_aside(socket.as_fd())?),
             socket: TcpListener::from_std(socket)?,
             connections: Connections::default(),
-            missed: Seldom::default(),
+            missed: Throttle::default(),
             log,
         };
         let mut tasks = JoinSet::new();
@@ -100,7 +100,7 @@ struct Accept {
     reserve: Arc<Reserve>,
     connections: Connections,
     /// Connections that could not be accepted (step 5).
-    missed: Seldom,
+    missed: Throttle,
     log: Logger,
 }
 

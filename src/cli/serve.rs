@@ -9,7 +9,7 @@ use crate::admin::{self, ReplicaState};
 use crate::app::App;
 use crate::backup::Made;
 use crate::http;
-use crate::log::{self, Quotas, Seldom};
+use crate::log::{self, Quotas, Throttle};
 use crate::mail::Outbox;
 use crate::oidc::Provider;
 use crate::pages;
@@ -114,7 +114,7 @@ fn traces(
         return Ok(None);
     };
     let counts = Arc::clone(&replica.metrics.traces);
-    let (log, failures) = (log.clone(), Seldom::default());
+    let (log, failures) = (log.clone(), Throttle::default());
     let failed = move |error| {
         if let Some(count) = failures.again() {
             warn!(log, "the collector does not take spans"; "error" => error, "count" => count);

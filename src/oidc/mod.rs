@@ -45,7 +45,7 @@ use crate::domain::authentication_request::{AuthenticationRequest, Purpose};
 use crate::domain::browser_session::LIFETIME;
 use crate::domain::identity::Claims;
 use crate::domain::time::Timestamp;
-use crate::log::Seldom;
+use crate::log::Throttle;
 use crate::settings::{Oidc, Origin};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -87,13 +87,13 @@ pub(crate) struct Provider {
     known: Known,
     turns: Turns,
     /// How often it did not answer, for the log.
-    pub(crate) failures: Seldom,
+    pub(crate) failures: Throttle,
     /// How often it did not prove who a user is.
-    pub(crate) refusals: Seldom,
+    pub(crate) refusals: Throttle,
     /// How often it did not accept a code; strangers can cause that, and it says nothing about the others.
-    pub(crate) codes: Seldom,
+    pub(crate) codes: Throttle,
     /// How often too many waited for it.
-    pub(crate) crowds: Seldom,
+    pub(crate) crowds: Throttle,
 }
 
 impl Provider {
@@ -112,10 +112,10 @@ impl Provider {
             fetch: Fetch::new(settings.issuer.is_secure())?,
             known: Known::default(),
             turns: Turns::new(max_concurrent_requests),
-            failures: Seldom::default(),
-            refusals: Seldom::default(),
-            codes: Seldom::default(),
-            crowds: Seldom::default(),
+            failures: Throttle::default(),
+            refusals: Throttle::default(),
+            codes: Throttle::default(),
+            crowds: Throttle::default(),
             settings,
         })
     }

@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::client_address::network;
-use crate::limit::Seldom;
+use crate::limit::SlowLimiter;
 
 /// How many wait at once at most, however many requests there may be.
 const AT_MOST: usize = 64;
@@ -31,7 +31,7 @@ pub(super) struct Turns {
     at_once: usize,
     waiting: Mutex<HashMap<IpAddr, usize>>,
     /// Codes, until they are accepted.
-    codes: Seldom<IpAddr>,
+    codes: SlowLimiter<IpAddr>,
 }
 
 impl Turns {
@@ -41,7 +41,7 @@ impl Turns {
         Turns {
             at_once: part.clamp(1, AT_MOST),
             waiting: Mutex::default(),
-            codes: Seldom::new(CODES, CODE_EVERY),
+            codes: SlowLimiter::new(CODES, CODE_EVERY),
         }
     }
 

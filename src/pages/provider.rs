@@ -279,13 +279,13 @@ fn not_proven(
     request: &AuthenticationRequest,
     error: &oidc::Error,
 ) -> Answer {
-    let seldom = match error {
+    let lines = match error {
         oidc::Error::Unavailable(_) => &provider.failures,
         oidc::Error::Busy => &provider.crowds,
         oidc::Error::Unproven(_) => &provider.refusals,
         oidc::Error::InvalidCode(_) => &provider.codes,
     };
-    if let Some(count) = seldom.again() {
+    if let Some(count) = lines.again() {
         warn!(visit.context.log, "{error}"; "issuer" => provider.issuer(), "count" => count);
     }
     let name = provider.name();

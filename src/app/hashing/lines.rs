@@ -11,7 +11,7 @@ use super::ranked::{Permit, Ranked};
 use crate::client_address::surroundings;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-use crate::limit::Seldom;
+use crate::limit::SlowLimiter;
 use crate::weak_map::WeakMap;
 
 /// How long a caller waits for a place.
@@ -36,7 +36,7 @@ pub(super) struct Lines {
     /// Permits of strangers to wait for a place.
     strangers: Arc<Semaphore>,
     known: Arc<Ranked>,
-    looked_at: Seldom<Holder>,
+    looked_at: SlowLimiter<Holder>,
     /// Room for strangers behind the first of their queue.
     room: Semaphore,
     /// The same for known holders, so that strangers cannot keep them out.
@@ -98,7 +98,7 @@ impl Lines {
         Lines {
             strangers: Arc::new(Semaphore::new(places)),
             known: Ranked::new(places),
-            looked_at: Seldom::new(COUNTED, FORGOTTEN),
+            looked_at: SlowLimiter::new(COUNTED, FORGOTTEN),
             room: Semaphore::new(LINES),
             room_of_known: Semaphore::new(LINES),
             room_for_strangers: Arc::new(Semaphore::new(LINES)),

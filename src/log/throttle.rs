@@ -8,9 +8,9 @@ use tokio::time::Instant;
 /// The time between two lines.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Counts occurrences between two lines.
+/// Lets a line through once a minute, and counts what it stands for.
 #[derive(Debug, Default)]
-pub struct Seldom(Mutex<Counted>);
+pub struct Throttle(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
@@ -18,7 +18,7 @@ struct Counted {
     told_at: Option<Instant>,
 }
 
-impl Seldom {
+impl Throttle {
     /// Counts one more occurrence. Returns how many there were since the previous line, if another line is due.
     pub fn again(&self) -> Option<u64> {
         // A count is consistent even if a holder of the lock panicked.
@@ -38,7 +38,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_happens_ten_times_a_second_has_a_line_a_minute_with_its_number() {
-        let seldom = Seldom::default();
+        let seldom = Throttle::default();
         let mut lines = Vec::new();
         for _ in 0..1_500 {
             lines.extend(seldom.again());

@@ -8,16 +8,16 @@ use super::memory::Limiter;
 
 /// Buckets for rare events, in memory.
 #[derive(Debug)]
-pub(crate) struct Seldom<K> {
+pub(crate) struct SlowLimiter<K> {
     buckets: Limiter<K>,
     every: u32,
     begun: Instant,
 }
 
-impl<K: Hash + Eq + Copy> Seldom<K> {
+impl<K: Hash + Eq + Copy> SlowLimiter<K> {
     /// `burst` at once, and then one every `every` seconds.
-    pub(crate) fn new(burst: u32, every: u32) -> Seldom<K> {
-        Seldom {
+    pub(crate) fn new(burst: u32, every: u32) -> SlowLimiter<K> {
+        SlowLimiter {
             buckets: Limiter::new(Policy {
                 per_second: 1,
                 burst,
