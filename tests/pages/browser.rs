@@ -170,8 +170,12 @@ impl Shown {
         self.0.status
     }
 
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.0.header(name)
+    }
+
     pub fn location(&self) -> String {
-        self.0.header("location").unwrap_or_default().to_owned()
+        self.header("location").unwrap_or_default().to_owned()
     }
 
     pub fn text(&self) -> String {

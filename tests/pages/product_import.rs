@@ -258,6 +258,45 @@ async fn a_user_sends_one_file_at_a_time() {
     panic!("the turn is not given back");
 }
 
+/// Files after which others have waited for longer than a team may make them wait, even on a fast machine.
+const FILES: u32 = 20;
+
+#[tokio::test]
+async fn a_team_that_imports_all_the_time_is_told_to_wait_and_its_plan_is_kept() {
+    let Some(service) = server() else { return };
+    let database = service.own_database().expect("an own server");
+    let makes_others_wait = database.starts_with("sqlite:");
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "member").await;
+    let mut refused = None;
+    for file in 0..FILES {
+        let lines = (0..9_000).map(|line| format!("{line},Lamp {file},1,EUR\n"));
+        let csv = HEADER.to_owned() + &lines.collect::<String>();
+        let answer = browser
+            .upload(&path(&team, "/import"), &[], csv.as_bytes())
+            .await;
+        assert_eq!(answer.status(), 303, "{answer:?}");
+        let plan = plan_path(&team, "live", &plan_id(&answer));
+        let done = browser.post(&plan, &[]).await;
+        if done.status() == 429 {
+            refused = Some((plan, done));
+            break;
+        }
+        assert_eq!(done.status(), 303, "{done:?}");
+        if !makes_others_wait && file > 2 {
+            return;
+        }
+    }
+    let (plan, refused) = refused.expect("it is told to wait");
+    refused.expect(429, "Your team has just imported a lot");
+    let wait = refused.header("retry-after").and_then(|it| it.parse().ok());
+    assert!(
+        wait.is_some_and(|it: u64| (1..=600).contains(&it)),
+        "{wait:?}"
+    );
+    browser.get(&plan).await.expect(200, "Import 9000 products");
+}
+
 #[tokio::test]
 async fn a_plan_of_a_catalog_that_has_changed_is_not_carried_out() {
     let Some(service) = server() else { return };
