@@ -95,6 +95,10 @@ async fn a_file_that_is_none_is_refused_with_the_reason() {
         ),
         (b"sku,name,sku\n", "Line 1 has the column sku twice"),
         (b"\xff\xfe,\n", "Line 1 is not text in UTF-8"),
+        (
+            b"sku,name\nA,\"B\nC,D\n",
+            "Line 2 has a cell whose closing quote is missing",
+        ),
     ] {
         let page = browser.upload(&import, &[], file).await;
         page.expect(422, why);

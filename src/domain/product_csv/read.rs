@@ -2,7 +2,7 @@
 //!
 //! A line is identified by its number in the file, as an editor counts. The parser counts line feeds, so it is set to
 //! end lines at those alone; a CR before one is removed here, and a line feed is added at the end of the file, which
-//! may lack one.
+//! may lack one. So the parser needs the end of the file to end a line only if a quote is not closed.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -55,6 +55,8 @@ pub enum Unreadable {
     Header(String),
     /// A line is too long; its number.
     TooLong(u64),
+    /// A quote of the last line is not closed, as when the rest of the file is missing; its number.
+    Unclosed(u64),
     /// It is larger than a page accepts.
     TooLarge,
 }
@@ -68,6 +70,10 @@ impl fmt::Display for Unreadable {
                 f,
                 "the file has more than {MAX_BYTES} bytes or {MAX_LINES} lines; \
                  `invoicing product import` takes files of any size"
+            ),
+            Unreadable::Unclosed(line) => write!(
+                f,
+                "line {line} has a cell whose closing quote is missing; is the file cut off?"
             ),
             Unreadable::TooLong(line) => write!(
                 f,
@@ -130,9 +136,13 @@ impl<R: Read> Reader<R> {
                 Err(_) if self.csv.get_ref().left == 0 => return Err(Unreadable::TooLong(begin)),
                 Err(error) => return Err(Unreadable::Failed(error.into())),
             }
+            let within = self.record.as_slice().iter().filter(|it| **it == b'\n');
+            let line = self.csv.position().line() - within.count() as u64;
+            if self.csv.get_ref().exhausted {
+                return Err(Unreadable::Unclosed(line));
+            }
             if self.record.len() > 1 || self.cell(0) != Some(b"") {
-                let within = self.record.as_slice().iter().filter(|it| **it == b'\n');
-                return Ok(Some(self.csv.position().line() - 1 - within.count() as u64));
+                return Ok(Some(line - 1));
             }
         }
     }
@@ -205,6 +215,8 @@ struct Bounded<R> {
     file: R,
     left: usize,
     ended: bool,
+    /// Whether the end was told, after the line feed.
+    exhausted: bool,
 }
 
 impl<R> Bounded<R> {
@@ -213,6 +225,7 @@ impl<R> Bounded<R> {
             file,
             left: MAX_LINE_BYTES,
             ended: false,
+            exhausted: false,
         }
     }
 }
@@ -225,8 +238,12 @@ impl<R: Read> Read for Bounded<R> {
         let room = into.len().min(self.left);
         let read = self.file.read(&mut into[..room])?;
         self.left -= read;
-        if read > 0 || self.ended || room == 0 {
+        if read > 0 || room == 0 {
             return Ok(read);
+        }
+        if self.ended {
+            self.exhausted = true;
+            return Ok(0);
         }
         self.ended = true;
         into[0] = b'\n';
@@ -326,6 +343,33 @@ mod tests {
         assert!(lines.next().unwrap().is_ok());
         let told = lines.next().unwrap().unwrap_err().to_string();
         assert!(told.starts_with("line 3 does not end"), "{told}");
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_within_quotes_is_refused_by_the_line() {
+        for (file, line) in [
+            ("name,sku\nA,1\nB,\"2", 3),
+            ("name,sku\nA,1\n\nB,\"2\n", 4),
+            ("name,sku\r\nA,\"1\r\nB,2\r\nC,3\r\n", 2),
+            ("name,sku\nA,\"", 2),
+            ("name,\"sku\nA,1\n", 1),
+        ] {
+            let told = match Reader::new(file.as_bytes()) {
+                Ok(mut lines) => lines.find_map(Result::err),
+                Err(error) => Some(error),
+            };
+            let told = told.expect(file).to_string();
+            let expected = format!("line {line} has a cell whose closing quote is missing");
+            assert!(told.starts_with(&expected), "{file:?}: {told}");
+        }
+        for file in [
+            "name\n\"A\"",
+            "name\n\"A\n\"",
+            "name\n\"A\n\"\n\n",
+            "name\n\"\"\"\"",
+        ] {
+            assert_eq!(read(file).len(), 1, "{file:?}");
+        }
     }
 
     #[test]
