@@ -1,6 +1,8 @@
 //! Serves pages: steps 1 to 4 and 7 of [`super`], which are the same for all of them.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use ::http::header::SET_COOKIE;
 use ::http::{Method, Response};
@@ -9,6 +11,7 @@ use dropshot::{
     ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, ExclusiveExtractor,
     HttpError, Path,
 };
+use futures::poll;
 use openapi_dropshot_runtime::{Rejection, without_body};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -226,17 +229,23 @@ where
     http::serve(&context, path, name, admit, answer, fail).await
 }
 
-/// Step 4, and a permit to work on the request.
+/// Step 4, and a permit to work on the request. The session may end while the form is on its way.
 async fn received(visit: &Visit, form: Option<UnreadForm>) -> Result<(Form, Permit), Failure> {
     let bearer = match &visit.in_browser {
         Some(in_browser) => in_browser.into(),
         None => Bearer::from(http::stranger(&visit.context)),
     };
-    match form {
-        Some(form) => Ok(http::received_form(&visit.context, bearer, form).await?),
-        None => {
-            let permit = visit.context.context().concurrency.acquire(bearer.holder);
-            Ok((Form::default(), permit.map_err(Rejection::Error)?))
+    let Some(form) = form else {
+        let permit = visit.context.context().concurrency.acquire(bearer.holder);
+        return Ok((Form::default(), permit.map_err(Rejection::Error)?));
+    };
+    let mut receiving = pin!(http::received_form(&visit.context, bearer, form));
+    match poll!(&mut receiving) {
+        Poll::Ready(received) => Ok(received?),
+        Poll::Pending => {
+            let received = receiving.await?;
+            visit.require_session().await?;
+            Ok(received)
         }
     }
 }

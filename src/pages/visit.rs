@@ -12,6 +12,7 @@ use super::site::Site;
 use crate::app::App;
 use crate::app::sign_in::Browser;
 use crate::client_address::network;
+use crate::domain;
 use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::id::{TeamId, UserId};
@@ -147,12 +148,34 @@ impl Visit {
     /// # Errors
     /// When too many wait for one; when the user is no longer signed in or in the team by then.
     pub(super) async fn list_turn(&self, team_id: TeamId) -> Result<(), Failure> {
-        let (user_id, session_id) = (self.user_id()?, self.signed_in()?.session.id);
-        let app = self.app();
-        let require = || app.require_reader(user_id.into(), user_id, session_id, Some(team_id));
-        let check = async || require().await.map_err(Error::Domain);
+        let in_browser = self.signed_in()?;
+        let check = async || {
+            let checked = self.require_reader(in_browser, Some(team_id)).await;
+            checked.map_err(Error::Domain)
+        };
         let turn = self.context.context().list_turn(team_id.into(), check);
         Ok(turn.await.map_err(Rejection::Error)?)
+    }
+
+    /// Refuses a user who is no longer signed in. Whoever was not has nothing to lose.
+    ///
+    /// # Errors
+    /// [`Failure::NotSignedIn`]; any store error.
+    pub(super) async fn require_session(&self) -> Result<(), Failure> {
+        match &self.in_browser {
+            Some(in_browser) => Ok(self.require_reader(in_browser, None).await?),
+            None => Ok(()),
+        }
+    }
+
+    async fn require_reader(
+        &self,
+        InBrowser { user, session, .. }: &InBrowser,
+        team_id: Option<TeamId>,
+    ) -> Result<(), domain::Error> {
+        self.app()
+            .require_reader(user.id.into(), user.id, session.id, team_id)
+            .await
     }
 
     /// Returns what was asked for, to come back to it.

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use test_support::caller::Request;
 use test_support::service::{Device, Service, Team};
 
+use crate::people::{ORIGIN, form, signed_in};
+
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");
 
 const PRODUCTS: &str = "/api/v1/products";
@@ -34,12 +36,22 @@ struct Held {
 impl Held {
     /// Sends the head of a request, and waits until the server asks for the body, having admitted the caller.
     fn new(service: &Service, line: &str, headers: &[(&str, &str)], body: &Value) -> Held {
+        Held::of_type("application/json", service, line, headers, body.to_string())
+    }
+
+    /// The same, for a body of any media type.
+    fn of_type(
+        media_type: &str,
+        service: &Service,
+        line: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Held {
         let address = service.caller.base_url().trim_start_matches("http://");
         let mut stream = TcpStream::connect(address).expect("the server listens");
         stream.set_read_timeout(Some(ANSWER_TIMEOUT)).unwrap();
-        let body = body.to_string();
         let mut head = format!(
-            "{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+            "{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: {media_type}\r\n\
              Content-Length: {}\r\nExpect: 100-continue\r\n",
             body.len()
         );
@@ -249,4 +261,40 @@ async fn remove_user(service: &Service, user: &str) {
         .await
         .unwrap();
     app.delete_user(user.parse().unwrap()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_refused_form_whose_session_ended_before_the_body_came_shows_no_page() {
+    let service = Service::own(BINARY, &[("INVOICING_ORIGIN", ORIGIN)]);
+    let service = service.expect("no deployment is given");
+    let team = service.team().expect("it has a database");
+    let (user, cookie) = signed_in(&service).await.expect("it has a database");
+    let user = user.to_string();
+    let add = [
+        "member", "add", "--team", &team.id, "--user", &user, "--role", "owner",
+    ];
+    service.command(&add).expect("it has a database");
+    let headers = [("Cookie", &cookie[..]), ("Sec-Fetch-Site", "same-origin")];
+    let line = format!("POST /teams/{}/settings/members", team.id);
+    let held = || {
+        let body = "email=nobody&role=viewer".to_owned();
+        Held::of_type(
+            "application/x-www-form-urlencoded",
+            &service,
+            &line,
+            &headers,
+            body,
+        )
+    };
+    let (head, page) = held().finish();
+    assert!(head.starts_with("http/1.1 422"), "{head}\n{page}");
+    assert!(page.contains("ada@example.com"), "{page}");
+
+    let late = held();
+    let sign_out = form("/sign-out", "").header("cookie", &cookie);
+    let answer = service.caller.send_unchecked(sign_out).await;
+    assert_eq!(answer.expect("an answer comes").status, 303);
+    let (head, page) = late.finish();
+    assert!(head.starts_with("http/1.1 303"), "{head}\n{page}");
+    assert!(head.contains("location: /sign-in?next="), "{head}");
 }
