@@ -148,8 +148,7 @@ impl App {
                 return Err(Error::invalid("email", why).into());
             }
             let counted = is_mailed.then(|| one_more_invitation(team_id, &invitation.email, now));
-            sql.run(counted).await?;
-            replace(sql, own, &invitation, &digest).await?;
+            replace(sql, own, &invitation, &digest, counted).await?;
             sql.run(audit::insert(&event)).await?;
             Ok(invitation.clone())
         });
@@ -309,12 +308,13 @@ impl App {
     }
 }
 
-/// Stores an invitation in place of an earlier one: step 2.
+/// Stores an invitation in place of an earlier one: step 2. Its letter is `counted`, if it has one.
 async fn replace(
     sql: Sql<'_>,
     own: Option<Role>,
     invitation: &Invitation,
     digest: &Digest,
+    counted: Option<impl Batch<Out = ()>>,
 ) -> Result<(), ScriptError> {
     let (team_id, email) = (invitation.team_id, &invitation.email);
     let (before, user) = sql
@@ -328,19 +328,20 @@ async fn replace(
     {
         return Err(Error::invalid("email", "is that of a member of the team").into());
     }
-    if let Some(before) = before {
-        // One that has expired is in no one's way.
-        if invitation.created_at < before.expires_at {
-            let inviter = before
-                .invited_by
-                .map(|maker| role_of_active(team_id, maker));
-            if before.is_in_force(sql.run(inviter).await?.flatten()) {
-                require_reach(own, before.role)?;
-            }
+    // One that has expired is in no one's way.
+    if let Some(before) = &before
+        && invitation.created_at < before.expires_at
+    {
+        let inviter = before
+            .invited_by
+            .map(|maker| role_of_active(team_id, maker));
+        if before.is_in_force(sql.run(inviter).await?.flatten()) {
+            require_reach(own, before.role)?;
         }
-        sql.run(invitation::delete(team_id, before.id)).await?;
     }
-    sql.run(invitation::insert(invitation, digest))
+    sql.run(counted).await?;
+    let delete = before.map(|it| invitation::delete(team_id, it.id));
+    sql.run((delete, invitation::insert(invitation, digest)))
         .await
         .map(drop)
 }

@@ -166,8 +166,13 @@ impl App {
                 // Concurrent additions run one after another.
                 sql.run(user::lock(user_id)).await?;
                 let known = (require_person(&person), passkey::list(user_id));
-                let ((), known) = sql.run(known).await?;
+                // Refused before anything is changed, as what shares the transaction would be done twice on SQLite.
+                let same = passkey::find_credential(&made.credential_id);
+                let (((), known), same) = sql.run((known, same)).await?;
                 require_room(&known)?;
+                if same.is_some() {
+                    return Err(Error::PasskeyRefused.into());
+                }
                 let insert = passkey::insert(&made).rule(one_or_refused);
                 sql.run((spend(&opened), insert, audit::insert(&event)))
                     .await

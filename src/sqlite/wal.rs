@@ -204,7 +204,8 @@ impl Checkpointer {
         {
             // A thread that is already busy, or has panicked, is not woken.
             let _ = wake.try_send(());
-            if held_back {
+            // It may fail, or be held back by a long read.
+            if to_empty {
                 self.tried = Some(Instant::now());
             }
         }

@@ -17,15 +17,15 @@ table! {
     ()
 }
 
-/// Counts one more letter at `now`; returns how many there are in the current period, which lasts `within`. Locks the count
-/// until the end of the transaction. A count that started more than `within` in the future comes from a wrong clock, and
+/// Counts one more letter at `now`, unless there were `most` in the current period, which lasts `within`. Returns whether it
+/// did. Locks the count until the end of the transaction. A count that started more than `within` in the future comes from a wrong clock, and
 /// must not hold back a letter.
 pub fn one_more(
     subject: impl Into<Uuid>,
     occasion: Occasion,
     now: Timestamp,
-    within: Duration,
-) -> impl Batch<Out = i64> {
+    (most, within): (i64, Duration),
+) -> impl Batch<Out = bool> {
     sql!(
         row::INSERT,
         " ON CONFLICT (subject, occasion) DO UPDATE \
@@ -33,7 +33,7 @@ pub fn one_more(
                  THEN mail_count.count + 1 ELSE 1 END, \
              begun_at = CASE WHEN mail_count.begun_at > $5 AND mail_count.begun_at <= $6 \
                  THEN mail_count.begun_at ELSE excluded.begun_at END \
-         RETURNING count"
+         WHERE mail_count.count < $7 OR mail_count.begun_at <= $5 OR mail_count.begun_at > $6"
     )
     .with(values![
         subject.into(),
@@ -41,11 +41,32 @@ pub fn one_more(
         1_i64,
         now,
         now.before(within),
-        now.after(within)
+        now.after(within),
+        most
     ])
-    .first(|row| Ok(row.take()?))
-    // An insertion returns its row.
-    .rule(|count: Option<i64>| Ok(count.unwrap_or(i64::MAX)))
+    .rule(|counted: u64| Ok(counted > 0))
+}
+
+/// Whether there may be one more letter, as for [`one_more`], which counts it.
+pub fn has_room(
+    subject: impl Into<Uuid>,
+    occasion: Occasion,
+    now: Timestamp,
+    (most, within): (i64, Duration),
+) -> impl Batch<Out = bool> {
+    sql!(
+        "SELECT 1 FROM mail_count WHERE subject = $1 AND occasion = $2 AND begun_at > $3 AND begun_at <= $4 \
+         AND count >= $5"
+    )
+    .with(values![
+        subject.into(),
+        occasion,
+        now.before(within),
+        now.after(within),
+        most
+    ])
+    .exists()
+    .rule(|is_full| Ok(!is_full))
 }
 
 /// How many letters of each kind a user had, and since when; at most one entry per occasion.

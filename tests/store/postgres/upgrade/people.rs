@@ -93,7 +93,7 @@ pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServ
 
     keep_products(app, team, &person).await;
     use_passkeys(app, &in_browser).await;
-    meet(app, team, &person).await;
+    meet(app, team, &person, mail).await;
     move_house(app, &person, mail).await;
     come_from_the_provider(app, &person, &in_browser).await;
 
@@ -202,10 +202,12 @@ fn answer(asked: Asked, credential: String) -> Answer {
 }
 
 /// A user is invited, joins, gets another role, and leaves; the team is deleted.
-async fn meet(app: &App, team: TeamId, owner: &Person) {
+async fn meet(app: &App, team: TeamId, owner: &Person, mail: &MailServer) {
     let by = Actor::Person(owner.clone());
     let bo = "bo@example.com";
-    app.invite(&by, team, bo, Role::Viewer).await.unwrap();
+    let mailed = app.invite_by_mail(owner.clone(), team, bo, Role::Viewer);
+    mailed.await.unwrap();
+    mail.next().await;
     let invited = app.invite(&by, team, bo, Role::Admin).await.unwrap();
     app.list_invitations(team).await.unwrap();
     app.get_invitation(&invited.secret).await.unwrap();
