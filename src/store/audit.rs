@@ -7,7 +7,7 @@ use crate::domain::audit::{Action, AuditEvent, ListedAuditEvent};
 use crate::domain::id::{AuditEventId, TeamId, UserId, first_at};
 use crate::domain::list::Part;
 use crate::domain::time::Timestamp;
-use crate::sql::{sql, table, values};
+use crate::sql::{sql, table, text, values};
 
 table! {
     /// The rows of events.
@@ -25,17 +25,37 @@ pub fn insert(event: &AuditEvent) -> impl Batch {
     sql!(row::INSERT).with(row::values(event))
 }
 
+// In the lists below, the ranges and the order leave PostgreSQL only the index of the team or user. By `team_id = $1`, while
+// one team has most of all events, it goes through those of all others for them.
+
 /// The events of a team, newest first.
 pub fn list(team_id: TeamId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
     let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
     sql!(
-        "SELECT ",
-        row::COLUMNS,
-        " FROM audit_event WHERE team_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        sqlite: ["SELECT ", row::COLUMNS, OF_TEAM],
+        postgres: ["SELECT ", row::COLUMNS, OF_TEAM_IN_POSTGRES],
     )
     .with(values![team_id, after, part.limit])
     .all(row::read)
 }
+
+const OF_TEAM: &str = " FROM audit_event WHERE team_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+
+const OF_TEAM_IN_POSTGRES: &str = " FROM audit_event WHERE (team_id, id) < ($1, $2) AND team_id >= $1 \
+     ORDER BY team_id DESC, id DESC LIMIT $3";
+
+/// An event of the team `$1`, with the names of its actor and subject.
+const NAMED: &str = text!(
+    "SELECT ",
+    row::COLUMNS,
+    ", (SELECT name FROM \"user\" WHERE \"user\".id = actor AND removed_at IS NULL), \
+     coalesce( \
+         (SELECT name FROM \"user\" WHERE \"user\".id = subject AND removed_at IS NULL), \
+         (SELECT name FROM api_key WHERE api_key.team_id = $1 AND api_key.id = subject), \
+         (SELECT name FROM share_link WHERE share_link.team_id = $1 AND share_link.id = subject), \
+         (SELECT name FROM folder WHERE folder.team_id = $1 AND folder.id = subject), \
+         (SELECT name FROM file WHERE file.team_id = $1 AND file.id = subject))"
+);
 
 /// As [`list`], each with the names of its actor and subject. A deleted user has no name.
 pub fn list_named(
@@ -44,16 +64,8 @@ pub fn list_named(
 ) -> impl Batch<Out = Vec<ListedAuditEvent>> {
     let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
     sql!(
-        "SELECT ",
-        row::COLUMNS,
-        ", (SELECT name FROM \"user\" WHERE \"user\".id = actor AND removed_at IS NULL), \
-         coalesce( \
-             (SELECT name FROM \"user\" WHERE \"user\".id = subject AND removed_at IS NULL), \
-             (SELECT name FROM api_key WHERE api_key.team_id = $1 AND api_key.id = subject), \
-             (SELECT name FROM share_link WHERE share_link.team_id = $1 AND share_link.id = subject), \
-             (SELECT name FROM folder WHERE folder.team_id = $1 AND folder.id = subject), \
-             (SELECT name FROM file WHERE file.team_id = $1 AND file.id = subject)) \
-         FROM audit_event WHERE team_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        sqlite: [NAMED, OF_TEAM],
+        postgres: [NAMED, OF_TEAM_IN_POSTGRES],
     )
     .with(values![team_id, after, part.limit])
     .all(|row| {
@@ -81,9 +93,14 @@ pub fn list_all(part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
 pub fn list_of(actor: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
     let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
     sql!(
-        "SELECT ",
-        row::COLUMNS,
-        " FROM audit_event WHERE actor = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        sqlite: [
+            "SELECT ", row::COLUMNS,
+            " FROM audit_event WHERE actor = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        ],
+        postgres: [
+            "SELECT ", row::COLUMNS,
+            " FROM audit_event WHERE (actor, id) < ($1, $2) AND actor >= $1 ORDER BY actor DESC, id DESC LIMIT $3"
+        ],
     )
     .with(values![actor, after, part.limit])
     .all(row::read)
@@ -94,10 +111,16 @@ pub fn list_of(actor: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<
 pub fn list_about(user_id: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
     let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
     sql!(
-        "SELECT ",
-        row::COLUMNS,
-        " FROM audit_event WHERE subject = $1 AND id < $2 AND (actor IS NULL OR actor <> subject) \
-         ORDER BY id DESC LIMIT $3"
+        sqlite: [
+            "SELECT ", row::COLUMNS,
+            " FROM audit_event WHERE subject = $1 AND id < $2 AND (actor IS NULL OR actor <> subject) \
+             ORDER BY id DESC LIMIT $3"
+        ],
+        postgres: [
+            "SELECT ", row::COLUMNS,
+            " FROM audit_event WHERE (subject, id) < ($1, $2) AND subject >= $1 AND (actor IS NULL OR actor <> subject) \
+             ORDER BY subject DESC, id DESC LIMIT $3"
+        ],
     )
     .with(values![user_id, after, part.limit])
     .all(row::read)

@@ -11,6 +11,11 @@ use super::upgrade::said;
 /// A catalog with this many active products and no other.
 const PRODUCTS: u32 = 20_000;
 
+/// Events, all of one team and one user.
+const EVENTS: u32 = 20_000;
+
+const USER: &str = "'00000000-0000-7000-8000-000000000000'";
+
 /// The lines of the plan of a statement.
 pub async fn plan(client: &Client, statement: &Statement) -> Vec<String> {
     let parameters: Vec<_> = statement
@@ -34,6 +39,9 @@ async fn what_postgresql_has_not_counted_makes_no_statement_go_through_all_rows_
              INSERT INTO product (team_id, mode, id, name, unit_price, currency, type, status, created_at, updated_at) \
                  SELECT team.id, 'live', gen_random_uuid(), 'Box', 1, 'EUR', 'goods', 'active', 0, 0 \
                  FROM team, generate_series(1, {PRODUCTS}); \
+             INSERT INTO audit_event (id, team_id, actor, action, subject, created_at) \
+                 SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, team.id, {USER}, 'change-name', {USER}, n \
+                 FROM team, generate_series(1, {EVENTS}) n; \
              ANALYZE"
         ),
     );
@@ -52,6 +60,16 @@ async fn what_postgresql_has_not_counted_makes_no_statement_go_through_all_rows_
     for list in of(&["FROM product ", "status DESC", "LIMIT"]) {
         let plan = plan(&client, list).await.join("\n");
         assert!(plan.contains("using product_status"), "{plan}");
+    }
+    for (order, index) in [
+        ("team_id DESC", "audit_event_team_id"),
+        ("actor DESC", "audit_event_actor"),
+        ("subject DESC", "audit_event_by_others"),
+    ] {
+        for list in of(&["FROM audit_event ", order]) {
+            let plan = plan(&client, list).await.join("\n");
+            assert!(plan.contains(&format!("using {index}")), "{plan}");
+        }
     }
     for delete in of(&["DELETE FROM product "]) {
         let plan = plan(&client, delete).await.join("\n");
