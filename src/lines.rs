@@ -87,7 +87,9 @@ mod tests {
         assert!(lines.turn("a").await.is_none());
         assert!(lines.turn("b").await.is_some());
         turns.pop();
+        assert!(!turns[0].has_waited);
         turns.push(waits.await.unwrap());
+        assert!(turns[1].has_waited);
         let gone = Box::pin(lines.turn("a"));
         drop(gone);
         turns.clear();

@@ -242,6 +242,17 @@ impl App {
         Ok(key)
     }
 
+    /// Refuses a key that has ended since it was looked up. That is no use of it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`]; any store error.
+    pub async fn require_api_key(&self, key: &ApiKey) -> Result<(), Error> {
+        let id = key.id;
+        let find = async move |sql: Sql<'_>| sql.run(api_key::find_id(id)).await;
+        let found = self.store.read(key.team_id, find).await?;
+        found.ok_or(Error::InvalidToken)?.require_valid(self.now())
+    }
+
     /// [`presented_api_key`](App::presented_api_key) and [`look_up_api_key`](App::look_up_api_key) in one step, without a
     /// client address.
     ///

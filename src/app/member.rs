@@ -120,19 +120,19 @@ impl App {
             .await
     }
 
-    /// Refuses a user who is no longer signed in or, if a team is given, no longer a member of it.
+    /// Refuses a user who is no longer signed in or, if a team is given, has no role in it any more that `may` read.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`] and [`Error::NotAMember`]; any store error.
+    /// [`Error::InvalidToken`], [`Error::NotAMember`] and [`Error::RoleInsufficient`]; any store error.
     pub async fn require_reader(
         &self,
         holder: Holder,
         user_id: UserId,
         session_id: BrowserSessionId,
-        team_id: Option<TeamId>,
+        team: Option<(TeamId, fn(Role) -> bool)>,
     ) -> Result<(), Error> {
         let find = async move |sql: Sql<'_>| {
-            let member = team_id.map(|team_id| require_member(team_id, user_id));
+            let member = team.map(|(team_id, may)| require_role(team_id, user_id, may));
             let (session, _) = sql
                 .run((browser_session::find_id(session_id), member))
                 .await?;

@@ -71,12 +71,10 @@ pub(super) async fn access_token(context: &RequestContext) -> Result<Admitted<Si
     admit(context, under_way, signed_in, who, verdict, quota).await
 }
 
-/// Refuses a request whose API key has ended since it was admitted.
-pub(super) async fn require_api_key(context: &RequestContext) -> Result<(), Error> {
-    let presented = bearer(Credential::ApiKey, context.request.headers())?;
-    let found = app(context).authenticate_api_key(presented).await;
-    let refused = |error| unauthenticated(Credential::ApiKey, error);
-    found.map(drop).map_err(refused)
+/// Refuses an API key that has ended since it was admitted.
+pub(super) async fn require_api_key(context: &RequestContext, key: &ApiKey) -> Result<(), Error> {
+    let valid = app(context).require_api_key(key).await;
+    valid.map_err(|error| unauthenticated(Credential::ApiKey, error))
 }
 
 /// Refuses a request whose access token has ended since it was admitted.

@@ -28,7 +28,7 @@ pub(super) async fn list_products(
     let (request, _permit) = received(context, &caller, request).await?;
     let (shared, team) = (context.context(), caller.team_id.into());
     shared
-        .list_turn(team, || require_api_key(context))
+        .list_turn(team, || require_api_key(context, &caller))
         .await
         .map_err(Rejection::Error)?;
     let status = filter(request.status);

@@ -16,6 +16,7 @@ use crate::domain;
 use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::id::{TeamId, UserId};
+use crate::domain::member::Role;
 use crate::domain::secret::{Digest, Secret};
 use crate::http::{Error, RequestContext, address, cookie, visitor};
 use crate::oidc::CALLBACK;
@@ -143,14 +144,18 @@ impl Visit {
         parameter(self.context.request.uri().query()?, name)
     }
 
-    /// Waits for a team's turn to make a long page.
+    /// Waits for a team's turn to make a long page for those with a role that `may` read it.
     ///
     /// # Errors
-    /// When too many wait for one; when the user is no longer signed in or in the team by then.
-    pub(super) async fn list_turn(&self, team_id: TeamId) -> Result<(), Failure> {
+    /// When too many wait for one; when the user is no longer signed in, or has no such role in the team by then.
+    pub(super) async fn list_turn(
+        &self,
+        team_id: TeamId,
+        may: fn(Role) -> bool,
+    ) -> Result<(), Failure> {
         let in_browser = self.signed_in()?;
         let check = async || {
-            let checked = self.require_reader(in_browser, Some(team_id)).await;
+            let checked = self.require_reader(in_browser, Some((team_id, may))).await;
             checked.map_err(Error::Domain)
         };
         let turn = self.context.context().list_turn(team_id.into(), check);
@@ -171,10 +176,10 @@ impl Visit {
     async fn require_reader(
         &self,
         InBrowser { user, session, .. }: &InBrowser,
-        team_id: Option<TeamId>,
+        team: Option<(TeamId, fn(Role) -> bool)>,
     ) -> Result<(), domain::Error> {
         self.app()
-            .require_reader(user.id.into(), user.id, session.id, team_id)
+            .require_reader(user.id.into(), user.id, session.id, team)
             .await
     }
 

@@ -1,6 +1,6 @@
 //! One connection to the file, with the settings that hold for all of them.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -69,11 +69,9 @@ pub(crate) fn require_file(path: &Path) -> Result<(), OpenError> {
 }
 
 /// Makes the file, readable by its owner only, unless it exists; SQLite gives the log the same mode.
-pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
+pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
-    private(options.write(true).create(true).truncate(false))
-        .open(path)
-        .map(drop)
+    private(options.write(true).create(true).truncate(false)).open(path)
 }
 
 /// The same options, with which new files are readable by their owner only.

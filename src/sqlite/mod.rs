@@ -90,15 +90,15 @@ impl Sqlite {
         };
 
         require_no_log_alone(path)?;
-        create_private(path).map_err(|error| failed(error.into()))?;
+        // Before the connections, so that it is closed after them, whatever fails.
+        let file = create_private(path).map_err(|error| failed(error.into()))?;
+        let file = Arc::new(file);
         let mut connection = connect(path).map_err(|error| OpenError::new(path, error))?;
         let found_version = migrate::migrate(&mut connection, path)?;
         let cache = connection.pragma_update(None, "cache_size", -WRITER_CACHE);
         cache.map_err(|error| OpenError::new(path, error))?;
         let own = connect(path).map_err(|error| OpenError::new(path, error))?;
         let counts = Arc::<Counts>::default();
-        let file = File::open(path).map_err(|error| failed(error.into()))?;
-        let file = Arc::new(file);
         let log = Checkpointer::start(&mut connection, own, Arc::clone(&file), &counts);
         let log = log.map_err(failed)?;
         let emptying = log.emptying();

@@ -7,8 +7,9 @@
 //!
 //! 1. After each commit the writer checks the length of the log. At every [`CHECKPOINT_PAGES`] pages it wakes the thread.
 //! 2. The thread checkpoints what there is on a connection of its own, which neither waits for commits nor holds them up
-//!    (`PASSIVE`), and then what was appended meanwhile, until that is [`FINAL_PAGES`]. It waits itself until the disk has
-//!    that: SQLite waits only in a checkpoint that leaves nothing, which is the writer's, and then for all of it.
+//!    (`PASSIVE`), and then what was appended meanwhile, until that is [`FINAL_PAGES`]. After each pass it
+//!    flushes the file. SQLite does so only in a checkpoint that leaves nothing, which is usually the writer's, and would
+//!    then flush everything at once.
 //! 3. The writer does the rest after its next commit has been answered. It must: while commits are appended, no other thread
 //!    ever finds all of the log copied, and it would grow for ever.
 //! 4. If the thread falls behind the writer by [`BLOCKING_PAGES`], the writer waits for it, and does the rest. What an
@@ -257,7 +258,9 @@ fn checkpoint_when_woken(own: &Connection, file: &File, woken: &Receiver<()>, sh
 /// Step 2.
 fn checkpoint_most(own: &Connection, file: &File, shared: &Shared) {
     for _ in 0..PASSES {
-        let (begun, done) = (Instant::now(), checkpoint(own));
+        let begun = Instant::now();
+        // Linux reports an error to each open file once, so SQLite finds it again.
+        let done = checkpoint(own).filter(|_| file.sync_data().is_ok());
         let counts = &shared.counts;
         counts.background_checkpoints.took(begun.elapsed());
         let Some((length, copied)) = done else {
@@ -269,8 +272,6 @@ fn checkpoint_most(own: &Connection, file: &File, shared: &Shared) {
             // The writer would copy all of it if the read ended now.
             return;
         }
-        // An error is found again by SQLite, which also waits for the disk before the log starts anew.
-        let _ = file.sync_data();
         let appended = shared.pages.load(Ordering::Relaxed).saturating_sub(copied);
         if appended <= FINAL_PAGES {
             break;

@@ -9,13 +9,12 @@ use crate::sqlite::{Sqlite, connect, create_private};
 fn file() -> (TempDir, PathBuf, Connection, Checkpointer) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("test.db");
-    create_private(&path).unwrap();
+    let file = Arc::new(create_private(&path).unwrap());
     let mut connection = connect(&path).unwrap();
     // Durability takes time here, and makes no difference.
     let create = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE page (x BLOB)";
     connection.execute_batch(create).unwrap();
     let own = connect(&path).unwrap();
-    let file = Arc::new(File::open(&path).unwrap());
     let log = Checkpointer::start(&mut connection, own, file, &Arc::default()).unwrap();
     (folder, path, connection, log)
 }
