@@ -6,7 +6,7 @@ use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
 use crate::domain::id::{BrowserSessionId, TeamId, UserId};
 use crate::domain::list::Part;
-use crate::domain::member::{ListedMember, Member, Role};
+use crate::domain::member::{ListedMember, Member, Role, RoleRule};
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, audit, browser_session, invitation, member, team, user};
 
@@ -129,7 +129,7 @@ impl App {
         holder: Holder,
         user_id: UserId,
         session_id: BrowserSessionId,
-        team: Option<(TeamId, fn(Role) -> bool)>,
+        team: Option<(TeamId, RoleRule)>,
     ) -> Result<(), Error> {
         let find = async move |sql: Sql<'_>| {
             let member = team.map(|(team_id, may)| require_role(team_id, user_id, may));
@@ -215,7 +215,7 @@ async fn require_actor(
     sql: Sql<'_>,
     by: &Actor,
     team_id: TeamId,
-    may: fn(Role) -> bool,
+    may: RoleRule,
 ) -> Result<Option<Role>, ScriptError> {
     let Actor::Person(person) = by else {
         return Ok(None);
@@ -229,7 +229,7 @@ async fn require_actor(
 pub(super) fn hold_role(
     team_id: TeamId,
     user_id: UserId,
-    may: fn(Role) -> bool,
+    may: RoleRule,
 ) -> impl Batch<Out = Role> {
     member::hold_role(team_id, user_id).rule(move |role| allowed(role, may))
 }
@@ -238,12 +238,12 @@ pub(super) fn hold_role(
 pub(super) fn require_role(
     team_id: TeamId,
     user_id: UserId,
-    may: fn(Role) -> bool,
+    may: RoleRule,
 ) -> impl Batch<Out = Role> {
     member::role(team_id, user_id).rule(move |role| allowed(role, may))
 }
 
-fn allowed(role: Option<Role>, may: fn(Role) -> bool) -> Result<Role, Error> {
+fn allowed(role: Option<Role>, may: RoleRule) -> Result<Role, Error> {
     match role {
         Some(role) if may(role) => Ok(role),
         Some(_) => Err(Error::RoleInsufficient),

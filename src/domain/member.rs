@@ -48,6 +48,9 @@ string_enum! {
     }
 }
 
+/// Which roles may do something, such as [`Role::may_manage`].
+pub type RoleRule = fn(Role) -> bool;
+
 impl Role {
     /// Whether it may change who is in the team and which keys exist, and see what was done.
     pub fn may_manage(self) -> bool {

@@ -21,7 +21,7 @@ use crate::domain::Error;
 use crate::domain::csv_file::Writer;
 use crate::domain::holder::Holder;
 use crate::domain::id::{BrowserSessionId, TeamId, UserId};
-use crate::domain::member::Role;
+use crate::domain::member::RoleRule;
 use crate::http::Error::Overloaded;
 use crate::http::{BrokenOff, Rest, problem};
 
@@ -64,7 +64,7 @@ impl Reader {
             team_id,
         } = self;
         // What only some roles may read, each piece checks itself.
-        let team = team_id.map(|id| (id, (|_| true) as fn(Role) -> bool));
+        let team = team_id.map(|id| (id, (|_| true) as RoleRule));
         app.require_reader(Holder::Parts, *user_id, *session_id, team)
             .await
     }

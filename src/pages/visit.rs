@@ -16,7 +16,7 @@ use crate::domain;
 use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::id::{TeamId, UserId};
-use crate::domain::member::Role;
+use crate::domain::member::RoleRule;
 use crate::domain::secret::{Digest, Secret};
 use crate::http::{Error, RequestContext, address, cookie, visitor};
 use crate::oidc::CALLBACK;
@@ -148,11 +148,7 @@ impl Visit {
     ///
     /// # Errors
     /// When too many wait for one; when the user is no longer signed in, or has no such role in the team by then.
-    pub(super) async fn list_turn(
-        &self,
-        team_id: TeamId,
-        may: fn(Role) -> bool,
-    ) -> Result<(), Failure> {
+    pub(super) async fn list_turn(&self, team_id: TeamId, may: RoleRule) -> Result<(), Failure> {
         let in_browser = self.signed_in()?;
         let check = async || {
             let checked = self.require_reader(in_browser, Some((team_id, may))).await;
@@ -176,7 +172,7 @@ impl Visit {
     async fn require_reader(
         &self,
         InBrowser { user, session, .. }: &InBrowser,
-        team: Option<(TeamId, fn(Role) -> bool)>,
+        team: Option<(TeamId, RoleRule)>,
     ) -> Result<(), domain::Error> {
         self.app()
             .require_reader(user.id.into(), user.id, session.id, team)
