@@ -120,7 +120,7 @@ impl App {
             .await
     }
 
-    /// Refuses a user who is no longer signed in or, if a team is given, has no role in it any more that `may` read.
+    /// Refuses a user who is no longer signed in or, if a team is given, no longer has a role in it that the rule allows.
     ///
     /// # Errors
     /// [`Error::InvalidToken`], [`Error::NotAMember`] and [`Error::RoleInsufficient`]; any store error.
