@@ -226,11 +226,7 @@ async fn require_actor(
 }
 
 /// Refuses a user whose role in a team does not allow it; the role cannot be taken away before the end of the transaction.
-pub(super) fn hold_role(
-    team_id: TeamId,
-    user_id: UserId,
-    may: RoleRule,
-) -> impl Batch<Out = Role> {
+pub(super) fn hold_role(team_id: TeamId, user_id: UserId, may: RoleRule) -> impl Batch<Out = Role> {
     member::hold_role(team_id, user_id).rule(move |role| allowed(role, may))
 }
 
