@@ -1,7 +1,7 @@
 //! A list that waits for its team's other lists is refused when its caller has lost the right to it meanwhile.
 //!
-//! A team's long pages are made one after the other, so with some dozens of them under way the last ones wait for a
-//! second: much longer than it takes to revoke a key, or to remove a member.
+//! A team's long pages are made one after the other, or a few at once where there are many cores. So with some dozens of
+//! them under way the last ones wait much longer than it takes to revoke a key, or to remove a member.
 
 use futures::future::join_all;
 use test_support::caller::Request;
