@@ -25,8 +25,8 @@ pub fn insert(event: &AuditEvent) -> impl Batch {
     sql!(row::INSERT).with(row::values(event))
 }
 
-// In the lists below, the ranges and the order leave PostgreSQL only the index of the team or user. By `team_id = $1`, while
-// one team has most of all events, it goes through those of all others for them.
+// In the lists below, the ranges and the order leave PostgreSQL only the index of the team or user. For `team_id = $1`, while
+// one team has most of all events, it may read all of them in the order of their ids instead, past those of the others.
 
 /// The events of a team, newest first.
 pub fn list(team_id: TeamId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {

@@ -18,8 +18,8 @@ table! {
 }
 
 /// Counts one more letter at `now`, unless there were `most` in the current period, which lasts `within`. Returns whether it
-/// did. Locks the count until the end of the transaction. A count that started more than `within` in the future comes from a wrong clock, and
-/// must not hold back a letter.
+/// did. Locks the count until the end of the transaction. A count that started more than `within` in the future comes from a
+/// wrong clock, and must not hold back a letter.
 pub fn one_more(
     subject: impl Into<Uuid>,
     occasion: Occasion,

@@ -215,7 +215,7 @@ struct Bounded<R> {
     file: R,
     left: usize,
     ended: bool,
-    /// Whether the end was told, after the line feed.
+    /// Whether the parser has read up to the end, after the line feed.
     exhausted: bool,
 }
 
