@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::header::HeaderValue;
+use openapi_dropshot_runtime::Rejection;
 use slog::Logger;
 
 use super::concurrency_limit::ConcurrencyLimit;
@@ -59,11 +60,12 @@ impl Context {
         &self,
         holder: Holder,
         check: impl AsyncFnOnce() -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        match self.lists.next(holder).await? {
-            true => check().await,
-            false => Ok(()),
-        }
+    ) -> Result<(), Rejection<Error>> {
+        let checked = match self.lists.next(holder).await {
+            Ok(true) => check().await,
+            at_once => at_once.map(drop),
+        };
+        checked.map_err(Rejection::Error)
     }
 
     /// Returns the state of a server of `app`; requests are logged to `log`.

@@ -29,8 +29,7 @@ pub(super) async fn list_products(
     let (shared, team) = (context.context(), caller.team_id.into());
     shared
         .list_turn(team, || require_api_key(context, &caller))
-        .await
-        .map_err(Rejection::Error)?;
+        .await?;
     let status = filter(request.status);
     // The document bounds it to 1..=100.
     let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);

@@ -32,8 +32,7 @@ pub(super) async fn list_links(
     let shared = context.context();
     shared
         .list_turn(team_id.into(), || require_access_token(context))
-        .await
-        .map_err(Rejection::Error)?;
+        .await?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
     let links = app.list_links(caller.user_id, team_id, item_id).await?;
     Ok(ListLinksAnswer::new(

@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 
 use http::Method;
 use http::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
-use openapi_dropshot_runtime::Rejection;
 
 use super::cookies::Cookie;
 use super::failure::Failure;
@@ -155,10 +154,10 @@ impl Visit {
             checked.map_err(Error::Domain)
         };
         let turn = self.context.context().list_turn(team_id.into(), check);
-        Ok(turn.await.map_err(Rejection::Error)?)
+        Ok(turn.await?)
     }
 
-    /// Refuses a user who is no longer signed in. Whoever was not has nothing to lose.
+    /// Refuses a user who is no longer signed in; a visitor who was not is let through.
     ///
     /// # Errors
     /// [`Failure::NotSignedIn`]; any store error.
