@@ -1,7 +1,7 @@
 //! Decides who is next: who gets the next connection to PostgreSQL, the next place in what shares one, or makes the next part
 //! of a long answer.
 //!
-//! A script takes a turn before it runs. There are as many turns as the pool has connections, or as there are places.
+//! A script takes a turn before it runs. There are as many turns as the pool may have connections, or as there are places.
 //!
 //! 1. Each [`Holder`] has a queue of its own. A free turn goes to the queue whose holder has the fewest turns; among equals,
 //!    to the one [served least](Served), and then to the one served the longest ago. So waiting a thousand times does not
@@ -33,7 +33,6 @@ use served::Served;
 pub(crate) struct Turns(Arc<Queue>);
 
 struct Queue {
-    size: usize,
     state: Mutex<State>,
     /// Counts those of step 4.
     refused: Arc<Count>,
@@ -41,6 +40,8 @@ struct Queue {
 
 #[derive(Default)]
 struct State {
+    size: usize,
+    /// More than `size` for as long as the turns last that were in hand when there became fewer.
     in_hand: usize,
     /// All holders that have a turn or wait for one.
     lines: HashMap<Holder, Line>,
@@ -85,11 +86,33 @@ struct Place {
 impl Turns {
     /// Makes `size` turns.
     pub(crate) fn new(size: usize, refused: &Arc<Count>) -> Turns {
-        Turns(Arc::new(Queue {
+        let state = State {
             size,
-            state: Mutex::default(),
+            ..State::default()
+        };
+        Turns(Arc::new(Queue {
+            state: Mutex::new(state),
             refused: Arc::clone(refused),
         }))
+    }
+
+    /// Makes it `size` turns. Turns that are in hand stay valid.
+    pub(crate) fn resize(&self, size: usize) {
+        let served: Vec<_> = {
+            let mut state = self.0.state();
+            state.size = size;
+            // Step 2: the shares are others now.
+            let next = |(holder, line): (&Holder, &Line)| {
+                line.is_next(holder.share(size))
+                    .then_some((line.rank, *holder))
+            };
+            state.next = state.lines.iter().filter_map(next).collect();
+            std::iter::from_fn(|| state.serve(&self.0)).collect()
+        };
+        for (waiting, turn) in served {
+            // As when a turn is dropped.
+            let _ = waiting.send(turn);
+        }
     }
 
     /// How many turns are held, and how many scripts wait for one.
@@ -97,6 +120,12 @@ impl Turns {
         let state = self.0.state();
         let waiting = state.lines.values().map(|line| line.waiting.len()).sum();
         (state.in_hand, waiting)
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub(crate) fn size(&self) -> usize {
+        self.0.state().size
     }
 
     /// Waits for a turn.
@@ -110,7 +139,7 @@ impl Turns {
             let line = state.lines.get(&holder);
             let in_hand = line.map_or(0, |line| line.rank.in_hand);
             // Step 3: no waiting script may have it.
-            if state.in_hand < queue.size && in_hand < queue.share(holder) {
+            if state.in_hand < state.size && in_hand < holder.share(state.size) {
                 return Ok(state.hand(queue, holder));
             }
             let now = Instant::now().into_std();
@@ -122,7 +151,7 @@ impl Turns {
             let (sender, turn) = oneshot::channel();
             let number = state.event();
             let mark = state.served.mark(holder);
-            state.change(queue, holder, |line| {
+            state.change(holder, |line| {
                 if line.waiting.is_empty() {
                     line.pace = Pace::begin(now);
                     line.rank.mark = mark;
@@ -150,22 +179,12 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn share(&self, holder: Holder) -> usize {
-        holder.share(self.size)
-    }
-
     /// Takes a turn back, and hands out the one that is then free.
     fn take_back(self: &Arc<Self>, holder: Holder) -> Option<(oneshot::Sender<Turn>, Turn)> {
         let mut state = self.state();
         state.in_hand -= 1;
-        state.change(self, holder, |line| line.rank.in_hand -= 1);
-        // Step 1.
-        let (_, next) = state.next.first().copied()?;
-        let (_, waiting) = state.change(self, next, |line| {
-            line.pace.moves(Instant::now().into_std());
-            line.waiting.pop_first()
-        })?;
-        Some((waiting, state.hand(self, next)))
+        state.change(holder, |line| line.rank.in_hand -= 1);
+        state.serve(self)
     }
 }
 
@@ -175,13 +194,26 @@ impl State {
         self.events
     }
 
+    /// Hands a free turn to the script that is next: step 1.
+    fn serve(&mut self, queue: &Arc<Queue>) -> Option<(oneshot::Sender<Turn>, Turn)> {
+        if self.in_hand >= self.size {
+            return None;
+        }
+        let (_, next) = self.next.first().copied()?;
+        let (_, waiting) = self.change(next, |line| {
+            line.pace.moves(Instant::now().into_std());
+            line.waiting.pop_first()
+        })?;
+        Some((waiting, self.hand(queue, next)))
+    }
+
     fn hand(&mut self, queue: &Arc<Queue>, holder: Holder) -> Turn {
         self.in_hand += 1;
         let since = self.event();
         let mark = self.lines.get(&holder).map(|line| line.rank.mark);
         let mark = mark.unwrap_or_else(|| self.served.mark(holder));
         let mark = self.served.count(holder, mark);
-        self.change(queue, holder, |line| {
+        self.change(holder, |line| {
             let in_hand = line.rank.in_hand + 1;
             line.rank = Rank {
                 in_hand,
@@ -196,12 +228,7 @@ impl State {
     }
 
     /// Changes a line, and updates `next`.
-    fn change<T>(
-        &mut self,
-        queue: &Queue,
-        holder: Holder,
-        change: impl FnOnce(&mut Line) -> T,
-    ) -> T {
+    fn change<T>(&mut self, holder: Holder, change: impl FnOnce(&mut Line) -> T) -> T {
         let line = self.lines.entry(holder).or_insert_with(|| Line {
             rank: Rank {
                 in_hand: 0,
@@ -213,7 +240,7 @@ impl State {
         });
         self.next.remove(&(line.rank, holder));
         let changed = change(line);
-        if line.is_next(queue.share(holder)) {
+        if line.is_next(holder.share(self.size)) {
             self.next.insert((line.rank, holder));
         }
         if line.waiting.is_empty() && line.rank.in_hand == 0 {
@@ -244,9 +271,7 @@ impl Drop for Place {
         let mut state = self.queue.state();
         // A script that was served is no longer in its line, which may be gone.
         if state.lines.contains_key(&self.holder) {
-            state.change(&self.queue, self.holder, |line| {
-                line.waiting.remove(&self.number)
-            });
+            state.change(self.holder, |line| line.waiting.remove(&self.number));
         }
     }
 }
@@ -370,6 +395,35 @@ mod tests {
                 assert!(turn.is_some());
             }
         }
+    }
+
+    #[test]
+    fn with_fewer_turns_those_in_hand_end_first_and_shares_are_of_the_fewer() {
+        let turns = Turns::new(16, &Arc::default());
+        let mut first = taken(&turns, team(1), 12);
+        let mut others = taken(&turns, team(2), 4);
+        let mut lines = [1, 2].map(|holder| waiting(&turns, team(holder)));
+        turns.resize(8);
+        first.truncate(4);
+        assert!(is_served(&mut lines[1]).is_none());
+        others.pop();
+        others.extend(is_served(&mut lines[1]));
+        assert_eq!(turns.state(), (8, 1));
+        // Six of eight are a share.
+        others.truncate(1);
+        first.extend(is_served(&mut lines[0]));
+        first.extend(taken(&turns, team(1), 1));
+        let _seventh = waiting(&turns, team(1));
+    }
+
+    #[test]
+    fn with_more_turns_those_who_wait_are_served() {
+        let turns = Turns::new(1, &Arc::default());
+        let _turn = taken(&turns, team(1), 1);
+        let mut lines = [1, 2, 3].map(|holder| waiting(&turns, team(holder)));
+        turns.resize(3);
+        let served = lines.each_mut().map(|line| is_served(line).is_some());
+        assert_eq!(served, [false, true, true]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::connect::Connector;
 use super::preparing::Preparing;
-use crate::turns::Turn;
+use super::slots::Slot;
 
 /// How long a caller waits for an answer, as in SQLite.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
@@ -52,13 +52,13 @@ pub(super) struct Checkout {
     pool: Pool,
     connector: Connector,
     /// Given back after the connection.
-    _turns: (Turn, Option<Turn>),
+    _slot: Slot,
 }
 
 impl Checkout {
     pub(super) fn new(
         connection: Object,
-        turns: (Turn, Option<Turn>),
+        slot: Slot,
         pool: Pool,
         connector: Connector,
     ) -> Checkout {
@@ -69,7 +69,7 @@ impl Checkout {
             sent: AtomicU64::new(0),
             pool,
             connector,
-            _turns: turns,
+            _slot: slot,
         }
     }
 

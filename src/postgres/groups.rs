@@ -37,6 +37,7 @@ use super::connections::Connections;
 use super::gather::gather;
 use super::group::Group;
 use super::seat::Seat;
+use super::slots::Purpose;
 use super::statements::LONGEST_PREPARED;
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
@@ -214,7 +215,11 @@ impl Lane {
         let queue = Arc::clone(&self.queue);
         while self.goes_on() {
             // After that, no waiting change has time left.
-            let connection = timeout(DEADLINE, queue.connections.checkout(Holder::Groups)).await;
+            let connection = timeout(
+                DEADLINE,
+                queue.connections.checkout(Holder::Groups, Purpose::Other),
+            )
+            .await;
             gather(LARGEST, || queue.state().waiting.len()).await;
             let changes = queue.state().next();
             let _busy = Busy::of(&queue, &changes);

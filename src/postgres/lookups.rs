@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
 use super::gather::gather;
+use super::slots::Purpose;
 use super::statements::{LONGEST_PREPARED, Rows, Sent};
 use super::together::{self, Kept};
 use crate::domain::holder::Holder;
@@ -141,7 +142,11 @@ impl Lane {
         let queue = Arc::clone(&self.queue);
         while self.goes_on() {
             // After that, no waiting lookup has time left. Without a connection, each caller looks up its rows alone.
-            let checkout = timeout(DEADLINE, queue.connections.checkout(queue.holder)).await;
+            let checkout = timeout(
+                DEADLINE,
+                queue.connections.checkout(queue.holder, Purpose::Other),
+            )
+            .await;
             gather(LARGEST, || queue.state().waiting.len()).await;
             let waiting = next(&mut queue.state().waiting);
             if let Ok(Ok(checkout)) = checkout

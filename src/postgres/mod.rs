@@ -86,6 +86,7 @@ mod pool;
 mod preparing;
 pub(crate) mod retry;
 mod seat;
+mod slots;
 mod statements;
 mod tls;
 mod together;
@@ -101,11 +102,11 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
-use crate::turns::Turns;
 use connections::Connections;
 use groups::Groups;
 use migrate::WhenEmpty;
 use pool::open_pool;
+use slots::Slots;
 
 pub use handle::{Access, Handle};
 pub(crate) use lookups::Lookups;
@@ -155,9 +156,7 @@ impl Postgres {
         let counts = Arc::<Counts>::default();
         let connections = Arc::new(Connections {
             pool,
-            turns: Turns::new(address.pool_size(), &counts.refused),
-            changes: Turns::new((address.pool_size() / 2).max(1), &counts.refused),
-            waiting_changes: Turns::new((address.pool_size() / 4).max(1), &counts.refused),
+            slots: Slots::new(address.pool_size(), &counts.refused),
             connector,
             counts,
         });
@@ -214,18 +213,15 @@ impl Postgres {
     pub(crate) fn numbers(&self) -> Numbers<'_> {
         let Connections {
             pool,
-            turns,
-            changes,
+            slots,
             counts,
             ..
         } = &*self.connections;
-        let (used, waiting) = turns.state();
-        let (_, changes) = changes.state();
+        let (used, waiting) = slots.state();
         let pool = pool.status();
         Numbers {
             counts,
             waiting: waiting
-                + changes
                 + self.groups.waiting()
                 + self.lookups.waiting()
                 + self.credentials.waiting()

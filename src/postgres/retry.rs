@@ -15,6 +15,7 @@ use super::checkout::DEADLINE;
 use super::counts::Counts;
 use super::error::is_locked;
 use super::handle::{Access, Handle};
+use super::slots::Purpose;
 use super::transaction::{BEGIN, BEGIN_OF_SERVICE, BEGIN_TO_WAIT};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
@@ -66,13 +67,11 @@ impl Postgres {
             (Access::Changing, _) => Some(BEGIN),
             (Access::Reading, _) => None,
         };
-        let checkout = match access {
-            Access::Changing => {
-                let checkout = self.connections.checkout_to_change(holder, met_lock);
-                checkout.await?
-            }
-            Access::Reading => self.connections.checkout(holder).await?,
+        let purpose = match access {
+            Access::Changing => Purpose::Change { met_lock },
+            Access::Reading => Purpose::Other,
         };
+        let checkout = self.connections.checkout(holder, purpose).await?;
         Ok(Handle::new(checkout, begin))
     }
 }

@@ -71,6 +71,7 @@ mod postgres {
     mod relay;
     mod revoked;
     mod round_trips;
+    mod slots;
     mod tls;
     mod upgrade;
 }

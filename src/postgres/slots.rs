@@ -1,0 +1,185 @@
+//! How many connections are used at once: as many as the pool may have, or as the server has slots for.
+//!
+//! 1. A script takes a turn before it takes a connection, so that these are shared fairly ([`Turns`]).
+//! 2. When the server refuses another connection (SQLSTATE 53300) while the pool has some, there are as many turns as
+//!    connections from then on, and the script takes a turn again. With more turns than connections, those who ask most often
+//!    would get most, and each refusal costs the server a process.
+//! 3. Once a second there is one turn more, to find out whether the server has a slot again. Each new connection shows that
+//!    it had one, and makes another turn at once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::tally::Count;
+use crate::turns::{Turn, Turns};
+
+/// How often another connection is tried while the server has no slot for it.
+const TRIED_EVERY: Duration = Duration::from_secs(1);
+
+/// The turns at the connections.
+pub(super) struct Slots {
+    all: Turns,
+    /// A change of a team or a user in a transaction of its own, which may wait for a lock, also takes a turn among these, which
+    /// are half as many. One person may be several holders, who wait for each other's locks.
+    changes: Turns,
+    /// Once it has met a lock, a turn among these instead, which are a quarter as many. Not so an import: once it has its
+    /// locks, it would keep the turn for seconds.
+    waiting_changes: Turns,
+    /// The most that the pool may have.
+    most: usize,
+    found: Mutex<Found>,
+}
+
+/// What was found out about the server.
+struct Found {
+    usable: usize,
+    tried: Instant,
+}
+
+/// What a connection is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A change in a transaction of its own.
+    Change {
+        /// Whether it was tried before and has met a lock.
+        met_lock: bool,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// The right to use a connection, until dropped.
+pub(super) struct Slot {
+    _all: Turn,
+    _among_some: Option<Turn>,
+}
+
+impl Slots {
+    /// Makes the turns of a pool of at most `most` connections.
+    pub(super) fn new(most: usize, refused: &Arc<Count>) -> Slots {
+        let [all, changes, waiting_changes] = sizes(most).map(|size| Turns::new(size, refused));
+        let tried = Instant::now();
+        Slots {
+            all,
+            changes,
+            waiting_changes,
+            most,
+            found: Mutex::new(Found {
+                usable: most,
+                tried,
+            }),
+        }
+    }
+
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when that would take too long.
+    pub(super) async fn take(&self, holder: Holder, purpose: Purpose) -> Result<Slot, Error> {
+        self.try_another();
+        let some = match (purpose, holder) {
+            (
+                Purpose::Change { met_lock },
+                Holder::Team(_) | Holder::User(_) | Holder::Browser(_),
+            ) => Some(match met_lock {
+                true => &self.waiting_changes,
+                false => &self.changes,
+            }),
+            (Purpose::Change { .. }, Holder::Import(_)) => Some(&self.changes),
+            _ => None,
+        };
+        let _among_some = match some {
+            Some(turns) => Some(turns.take(holder).await?),
+            None => None,
+        };
+        let _all = self.all.take(holder).await?;
+        Ok(Slot { _all, _among_some })
+    }
+
+    /// How many turns are held, and how many scripts wait for one.
+    pub(super) fn state(&self) -> (usize, usize) {
+        let (used, waiting) = self.all.state();
+        let (_, changes) = self.changes.state();
+        let (_, waiting_changes) = self.waiting_changes.state();
+        (used, waiting + changes + waiting_changes)
+    }
+
+    /// Step 2: the server has no slot besides those of `connections`.
+    pub(super) fn none_left(&self, connections: usize) {
+        let mut found = self.found();
+        found.tried = Instant::now();
+        self.resize(&mut found, connections);
+    }
+
+    /// Step 3: the server had a slot.
+    pub(super) fn one_more(&self) {
+        let mut found = self.found();
+        let usable = found.usable + 1;
+        self.resize(&mut found, usable);
+    }
+
+    /// Step 3, once a second.
+    fn try_another(&self) {
+        let mut found = self.found();
+        if found.usable < self.most && found.tried.elapsed() >= TRIED_EVERY {
+            found.tried = Instant::now();
+            let usable = found.usable + 1;
+            self.resize(&mut found, usable);
+        }
+    }
+
+    fn resize(&self, found: &mut Found, usable: usize) {
+        let usable = usable.clamp(1, self.most);
+        if found.usable != usable {
+            found.usable = usable;
+            let turns = [&self.all, &self.changes, &self.waiting_changes];
+            for (turns, size) in turns.into_iter().zip(sizes(usable)) {
+                turns.resize(size);
+            }
+        }
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        // Nothing panics while it is locked.
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How many turns there are for all scripts, for changes, and for changes that have met a lock.
+fn sizes(usable: usize) -> [usize; 3] {
+    [usable, (usable / 2).max(1), (usable / 4).max(1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn there_are_as_many_turns_as_the_server_has_slots() {
+        let slots = Slots::new(16, &Arc::default());
+        let usable = || {
+            let usable = slots.found().usable;
+            assert_eq!(slots.all.size(), usable);
+            usable
+        };
+        slots.none_left(5);
+        drop(slots.take(Holder::Service, Purpose::Other).await);
+        assert_eq!(usable(), 5);
+        assert_eq!(slots.changes.size(), 2);
+        tokio::time::advance(TRIED_EVERY).await;
+        for _ in 0..2 {
+            drop(slots.take(Holder::Service, Purpose::Other).await);
+            assert_eq!(usable(), 6);
+        }
+        for _ in 0..20 {
+            slots.one_more();
+        }
+        assert_eq!(usable(), 16);
+        slots.none_left(0);
+        assert_eq!(usable(), 1);
+    }
+}

@@ -1,0 +1,88 @@
+//! A server that has fewer slots than the pool wants.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use invoicing::app::App;
+use invoicing::domain::api_key::ApiKey;
+use invoicing::domain::product::StatusFilter;
+use invoicing::domain::time::SystemClock;
+use invoicing::store::{Numbers, open};
+use test_support::postgres::ask;
+
+use super::relay::migrated;
+use super::support::{live_key, plain};
+
+/// How many connections the server admits, of 16 that the pool wants.
+const SLOTS: usize = 2;
+
+/// How many calls of each team are under way at once.
+const AT_ONCE: usize = 20;
+
+/// How long they go on: long enough for some more connections to be tried.
+const LASTS: Duration = Duration::from_secs(3);
+
+/// A role of a new database to which the server admits so many connections, and how to connect with it.
+async fn limited(slots: usize) -> (String, String, String) {
+    let url = migrated().await;
+    let role = format!("limited_{}", uuid::Uuid::new_v4().simple());
+    ask(
+        &url,
+        &format!(
+            "CREATE ROLE {role} LOGIN CONNECTION LIMIT {slots}; \
+             GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}; \
+             GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {role}"
+        ),
+    );
+    let as_role = url.replace("invoicing@", &format!("{role}@"));
+    (url, role, as_role)
+}
+
+/// How many connections the pool has, and how often one was refused.
+fn connections(app: &App) -> (usize, u64) {
+    match app.store_numbers() {
+        Numbers::Postgres(numbers) => (numbers.connections, numbers.counts.retries.get()),
+        Numbers::Sqlite(_) => panic!("the store is on PostgreSQL"),
+    }
+}
+
+/// Work of these teams, always so much at once, all of which is done: half of it shares connections, and half does not.
+async fn work(app: &App, teams: &[ApiKey], until: impl Fn() -> bool) {
+    let at_once = (0..AT_ONCE).flat_map(|_| teams);
+    let work = at_once.map(async |team| {
+        while !until() {
+            app.create_product(team, plain("A"), None).await.unwrap();
+            let listed = app.list_products(team, StatusFilter::All, 1, None).await;
+            listed.unwrap();
+        }
+    });
+    join_all(work).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_with_few_slots_is_asked_for_more_once_a_second() {
+    let (url, role, as_role) = limited(SLOTS).await;
+    let store = open(&as_role.parse().unwrap()).await.unwrap();
+    let app = App::new(store, Arc::new(SystemClock), "https://links.example");
+    let app = app.await.unwrap();
+    let mut teams = Vec::new();
+    for _ in 0..4 {
+        let team = app.create_team("Acme").await.unwrap().id;
+        teams.push(live_key(&app, team).await.unwrap().0);
+    }
+    let begun = Instant::now();
+    work(&app, &teams, || begun.elapsed() > LASTS).await;
+    let (open, refused) = connections(&app);
+    // Once by each of the turns that there were before, and once a second.
+    let most = 16 + begun.elapsed().as_secs() + 1;
+    assert!(open <= SLOTS, "{open} of {SLOTS}");
+    assert!(refused <= most, "{refused} refused, not {most}");
+
+    // It is noticed that there are more again.
+    ask(&url, &format!("ALTER ROLE {role} CONNECTION LIMIT -1"));
+    let begun = Instant::now();
+    let has_more = || connections(&app).0 > SLOTS + 1 || begun.elapsed() > 10 * LASTS;
+    work(&app, &teams, has_more).await;
+    assert!(connections(&app).0 > SLOTS + 1, "{:?}", connections(&app));
+}
