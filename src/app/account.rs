@@ -133,7 +133,8 @@ impl App {
         self.store.read(Holder::Parts, list).await
     }
 
-    /// Deletes the account of a user who has recently proven who they are.
+    /// Deletes the account of a user who has recently proven who they are. The background task deletes what is then left
+    /// (`emptying`, step 5).
     ///
     /// # Errors
     /// [`Error::Refused`] for the last owner of a team with other members; [`Error::InvalidToken`] when the person is no
@@ -163,7 +164,8 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] when there is no such user; any store error.
     pub async fn delete_user(&self, id: UserId) -> Result<(), Error> {
-        self.delete(Actor::Operator, id).await
+        self.delete(Actor::Operator, id).await?;
+        self.empty_user(id).await
     }
 
     async fn delete(&self, by: Actor, user_id: UserId) -> Result<(), Error> {
@@ -206,6 +208,6 @@ impl App {
         if keys.await? > 0 {
             tokio::time::sleep(lease::RUN_OUT).await;
         }
-        self.empty_user(user_id).await
+        Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Background tasks beside the requests: they delete expired rows, record uses of keys and sessions, and erase sealed pairs
-//! of tokens.
+//! Background tasks beside the requests: they delete expired rows and what is left of removed users and deleted teams, record
+//! uses of keys and sessions, and erase sealed pairs of tokens.
 //!
 //! Nothing depends on these running on time. Whatever has expired counts as absent from that moment on, whether or not its
 //! row still exists.
@@ -55,6 +55,7 @@ impl App {
         let erase = async || self.erase_successors().await;
         let record = async || self.record_uses().await;
         let delete = async || self.delete_expired().await;
+        let empty = async || self.empty_all().await;
         let counts = &self.counts;
         // Concurrently: a long deletion must not keep sealed pairs from being erased.
         tokio::join!(
@@ -76,10 +77,17 @@ impl App {
                 log,
                 delete
             ),
+            // By itself, as it may take long: nothing else waits for what a user has left behind.
+            self.repeat(
+                CLEANUP_EVERY,
+                ("emptying users and teams", &counts.empty),
+                log,
+                empty
+            ),
         );
     }
 
-    /// Deletes everything that has expired, step by step, and what is left of removed users, deleted teams and deleted apps.
+    /// Deletes everything that has expired, step by step, and what is left of deleted apps.
     ///
     /// # Errors
     /// Any store error; what was deleted by then stays deleted.
@@ -99,8 +107,7 @@ impl App {
         let deleted = deleted.and(self.delete_all(STEP, sessions).await);
         let deleted = deleted.and(self.delete_all(STEP, of_people).await);
         let deleted = deleted.and(self.delete_all(IMPORTS, imports).await);
-        let deleted = deleted.and(self.go_on_deleting_oauth_clients().await);
-        deleted.and(self.empty_all().await)
+        deleted.and(self.go_on_deleting_oauth_clients().await)
     }
 
     /// Takes steps until one deletes fewer rows than it may.

@@ -21,6 +21,8 @@ pub struct Counts {
     pub tokens: Tokens,
     /// Deleting expired rows.
     pub delete_expired: Task,
+    /// Deleting what is left of removed users and deleted teams.
+    pub empty: Task,
     /// Erasing sealed pairs of tokens.
     pub erase_pairs: Task,
     /// Recording when keys and sessions were used.

@@ -9,6 +9,8 @@
 //! 3. A step locks the user or the team first, so that two processes at it, such as a command and a server, take turns.
 //! 4. Whatever runs later, the same command for a team or a server's background task, continues. The step that finds less
 //!    than it could delete records that nothing is left.
+//! 5. A user who deletes their own account leaves all of it to the background task, which empties one user or team after
+//!    another: many members of a team may do so at once, and steps of many deletions at once would leave the others no time.
 
 use std::time::Instant;
 
@@ -31,8 +33,11 @@ use crate::store::{
 pub(super) const AT_ONCE: u32 = 100;
 
 impl App {
-    /// Continues with every user and team that may have something left.
-    pub(super) async fn empty_all(&self) -> Result<(), Error> {
+    /// Deletes what is left of removed users and deleted teams, of one after another.
+    ///
+    /// # Errors
+    /// Any store error; the others were gone on with.
+    pub async fn empty_all(&self) -> Result<(), Error> {
         let find = async move |sql: Sql<'_>| {
             sql.run((user::list_to_empty(AT_ONCE), team::list_to_empty(AT_ONCE)))
                 .await

@@ -171,7 +171,7 @@ async fn a_deletion_that_was_interrupted_goes_on() {
         assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
         match by_cleanup {
             false => drop(app.delete_team(NamedTeam::Name("Acme".into()), "Acme").await.unwrap()),
-            true => app.delete_expired().await.unwrap(),
+            true => app.empty_all().await.unwrap(),
         }
         for table in ["product", "idempotency", "share_link", "file", "folder", "api_key"] {
             assert_eq!(service.database().rows(table), 0, "{table}");
@@ -199,7 +199,7 @@ async fn a_deletion_that_was_interrupted_behind_a_step_goes_on() {
     if let Ok(done) = deletion.await {
         done.unwrap();
     }
-    app.delete_expired().await.unwrap();
+    app.empty_all().await.unwrap();
     assert_eq!(service.database().rows("product"), 0);
 }
 

@@ -114,6 +114,24 @@ async fn a_user_with_much_is_deleted_in_steps_and_is_nobody_from_the_first_on() 
     assert!(by_ada > MANY as usize, "{by_ada}");
 }
 
+/// Many may do so at once, and their steps would leave others no time: so it is a server that deletes the rest.
+#[tokio::test]
+async fn who_deletes_their_own_account_leaves_the_rest_to_a_server() {
+    let (service, ada) = with_ada().await;
+    let (app, id) = (&service.app, ada.user.id);
+    fill(&service, id).await;
+    let there = visitors(&service);
+    app.delete_account(person(&ada)).await.unwrap();
+    assert!(visitors(&service) >= there, "the request has erased some");
+    let refused = app.change_name(person(&ada), "Eve").await;
+    assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
+    app.empty_all().await.unwrap();
+    for table in TABLES {
+        assert_eq!(service.database().rows(table), 0, "{table}");
+    }
+    assert_eq!(visitors(&service), 0);
+}
+
 /// The first step alone: the user is locked out, and a server deletes the rest.
 #[tokio::test]
 async fn a_deletion_that_was_interrupted_is_gone_on_with_by_a_server() {
@@ -131,7 +149,7 @@ async fn a_deletion_that_was_interrupted_is_gone_on_with_by_a_server() {
     assert!(matches!(renamed, Err(Error::Missing { .. })), "{renamed:?}");
     let invited = app.invite(&by, made, "bo@example.com", invoicing::domain::member::Role::Viewer);
     invited.await.unwrap_err();
-    app.delete_expired().await.unwrap();
+    app.empty_all().await.unwrap();
     for table in TABLES {
         assert_eq!(service.database().rows(table), 0, "{table}");
     }

@@ -18,6 +18,7 @@ struct Run {
 pub(super) fn show(page: &mut Page<'_>, counts: &Counts) {
     let tasks = [
         ("delete_expired", &counts.delete_expired),
+        ("empty", &counts.empty),
         ("erase_pairs", &counts.erase_pairs),
         ("record_uses", &counts.record_uses),
     ];

@@ -59,6 +59,7 @@ pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServ
     app.delete_team(team.into(), "Acme Ltd").await.unwrap();
     clock.advance(Duration::from_secs(400 * 24 * 3600));
     app.delete_expired().await.unwrap();
+    app.empty_all().await.unwrap();
 }
 
 async fn meet(app: &App, team: TeamId, user: UserId) {
