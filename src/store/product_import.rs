@@ -141,9 +141,12 @@ async fn all<T>(
 /// Deletes the team's oldest plans beyond [`KEPT_FOR_TEAM`].
 pub fn keep(catalog: Catalog, user_id: UserId, import: &KeptImport) -> impl Batch {
     (
-        sql!("DELETE FROM product_import WHERE team_id = $1 AND mode = $2 AND user_id = $3")
-            .with(values![catalog.team_id, catalog.mode, user_id]),
-        sql!(row::INSERT).with(row::values(catalog.team_id, catalog.mode, user_id, import)),
+        sql!(
+            row::INSERT,
+            " ON CONFLICT (team_id, mode, user_id) DO UPDATE SET id = excluded.id, csv = excluded.csv, \
+                 rests_on = excluded.rests_on, created_at = excluded.created_at"
+        )
+        .with(row::values(catalog.team_id, catalog.mode, user_id, import)),
         // Ids sort by time.
         sql!(
             "DELETE FROM product_import WHERE team_id = $1 AND id <= ( \

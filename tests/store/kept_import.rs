@@ -148,3 +148,18 @@ async fn a_team_has_so_many_kept_plans_and_the_oldest_goes() {
     assert!(matches!(gone, Err(Error::ImportNotKept)), "{gone:?}");
     assert_eq!(service.database().rows("product_import"), 1 + i64::from(KEPT_FOR_TEAM));
 }
+
+/// A user may have two browsers, and each of them an import.
+#[tokio::test]
+async fn plans_kept_at_once_for_one_user_replace_each_other() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let (catalog, person) = catalog(&service).await;
+    let csv = large(3, "1");
+    let plan = plan(app, catalog, &csv).await;
+    let keep = || app.keep_import_plan(&person, &plan, csv.clone().into());
+    for kept in join_all(repeat_with(keep).take(10)).await {
+        kept.unwrap();
+    }
+    assert_eq!(service.database().rows("product_import"), 1);
+}
