@@ -4,8 +4,8 @@
 //! Nothing depends on these running on time. Whatever has expired counts as absent from that moment on, whether or not its
 //! row still exists.
 //!
-//! A deletion runs in bounded steps, each a change of its own, which takes its turn among the requests. Between two steps
-//! the others have as much time as the step took (`emptying`, step 2).
+//! All run in bounded steps, each a change of its own, which takes its turn among the requests. Between two steps the others
+//! have as much time as the step took (`emptying`, step 2).
 
 use std::time::Duration;
 
@@ -16,7 +16,6 @@ use super::App;
 use super::budget::Budget;
 use super::counts::Task;
 use crate::domain::Error;
-use crate::domain::holder::Holder;
 use crate::domain::id::SessionId;
 use crate::domain::idempotency::AHEAD;
 use crate::domain::letter::Occasion;
@@ -153,17 +152,17 @@ impl App {
     pub async fn record_uses(&self) -> Result<(), Error> {
         let keys = async |uses: Vec<_>| {
             let record = async move |sql: Sql<'_>| api_key::record_uses(sql, &uses).await;
-            self.store.write(Holder::Service, record).await
+            self.take_step(record).await
         };
         let sessions = async |uses: Vec<_>| {
             let uses: Vec<_> = uses.into_iter().map(|(id, at, ())| (id, at)).collect();
             let record = async move |sql: Sql<'_>| session::record_uses(sql, &uses).await;
-            self.store.write(Holder::Service, record).await
+            self.take_step(record).await
         };
         let browsers = async |uses: Vec<_>| {
             let uses: Vec<_> = uses.into_iter().map(|(id, at, ())| (id, at)).collect();
             let record = async move |sql: Sql<'_>| browser_session::record_uses(sql, &uses).await;
-            self.store.write(Holder::Service, record).await
+            self.take_step(record).await
         };
         let keys = self.key_uses.hand_over(keys).await;
         let sessions = self.session_uses.hand_over(sessions).await;
@@ -178,7 +177,7 @@ impl App {
     pub async fn erase_successors(&self) -> Result<(), Error> {
         let now = self.now();
         let erase = async move |sql: Sql<'_>| erase_successors(sql, now).await;
-        while self.store.write(Holder::Service, erase).await? == u64::from(STEP) {}
+        while self.take_step(erase).await? == u64::from(STEP) {}
         self.store.forget_pairs(now).await
     }
 }
