@@ -164,11 +164,12 @@ pub fn find_last_of(
     .first(|row| Ok(row.take()?))
 }
 
-/// Erases the client address and browser from a user's events behind `after` up to `last`.
+/// Erases the client address and browser from a user's events behind `after` up to `last`. Of several replicas that do so,
+/// each row is written by one.
 pub fn forget_visitor(actor: UserId, after: AuditEventId, last: AuditEventId) -> impl Batch {
     sql!(
         "UPDATE audit_event SET client_address = NULL, user_agent = NULL \
-         WHERE actor = $1 AND id > $2 AND id <= $3"
+         WHERE actor = $1 AND id > $2 AND id <= $3 AND (client_address IS NOT NULL OR user_agent IS NOT NULL)"
     )
     .with(values![actor, after, last])
 }
