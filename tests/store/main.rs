@@ -22,6 +22,7 @@ macro_rules! every_test {
         suite! {
             api_key "../api_key.rs"
             at_once "../at_once.rs"
+            checked_again "../checked_again.rs"
             clock "../clock.rs"
             copy "../copy.rs"
             health "../health.rs"
