@@ -1,8 +1,10 @@
 //! Lends connections to scripts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool, PoolError};
+use tokio::time::sleep;
 use tokio_postgres::error::SqlState;
 
 use super::checkout::Checkout;
@@ -11,6 +13,9 @@ use super::counts::Counts;
 use super::slots::{Purpose, Slots};
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
+
+/// How long a server that admits not a single connection is left alone.
+const WITHOUT_ANY: Duration = Duration::from_millis(100);
 
 /// The connections to one database.
 pub(super) struct Connections {
@@ -36,14 +41,18 @@ impl Connections {
             let slot = self.slots.take(holder, purpose).await?;
             let connection = match self.pool.get().await {
                 Ok(connection) => connection,
-                Err(error) => match self.pool.status().size {
-                    connections @ 1.. if has_no_slot(&error) => {
-                        self.slots.none_left(connections);
-                        self.counts.retries.one();
-                        continue;
+                Err(error) if has_no_slot(&error) => {
+                    let connections = self.pool.status().size;
+                    self.slots.none_left(connections);
+                    if connections == 0 {
+                        // With the only turn, so that nobody else asks meanwhile.
+                        sleep(WITHOUT_ANY).await;
+                        return Err(ScriptError::Retry(error.into()));
                     }
-                    _ => return Err(ScriptError::Retry(error.into())),
-                },
+                    self.counts.retries.one();
+                    continue;
+                }
+                Err(error) => return Err(ScriptError::Retry(error.into())),
             };
             if Object::metrics(&connection).recycle_count == 0 {
                 self.slots.one_more();

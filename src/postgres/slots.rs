@@ -1,9 +1,9 @@
 //! How many connections are used at once: as many as the pool may have, or as the server has slots for.
 //!
 //! 1. A script takes a turn before it takes a connection, so that these are shared fairly ([`Turns`]).
-//! 2. When the server refuses another connection (SQLSTATE 53300) while the pool has some, there are as many turns as
-//!    connections from then on, and the script takes a turn again. With more turns than connections, those who ask most often
-//!    would get most, and each refusal costs the server a process.
+//! 2. When the server refuses another connection (SQLSTATE 53300), there are as many turns as the pool has connections from then
+//!    on, but at least one, and the script takes a turn again. With more turns than connections, those who ask most often would
+//!    get most, and each refusal costs the server a process.
 //! 3. Once a second there is one turn more, to find out whether the server has a slot again. Each new connection shows that
 //!    it had one, and makes another turn at once.
 
@@ -19,6 +19,9 @@ use crate::turns::{Turn, Turns};
 
 /// How often another connection is tried while the server has no slot for it.
 const TRIED_EVERY: Duration = Duration::from_secs(1);
+
+/// With fewer connections than these, nobody waits long for a lock with one of them.
+const FEW: usize = 8;
 
 /// The turns at the connections.
 pub(super) struct Slots {
@@ -108,6 +111,11 @@ impl Slots {
         (used, waiting + changes + waiting_changes)
     }
 
+    /// Whether there are so few that they are no place to wait for a lock.
+    pub(super) fn are_few(&self) -> bool {
+        self.found().usable < FEW
+    }
+
     /// Step 2: the server has no slot besides those of `connections`.
     pub(super) fn none_left(&self, connections: usize) {
         let mut found = self.found();
@@ -170,6 +178,7 @@ mod tests {
         drop(slots.take(Holder::Service, Purpose::Other).await);
         assert_eq!(usable(), 5);
         assert_eq!(slots.changes.size(), 2);
+        assert!(slots.are_few());
         tokio::time::advance(TRIED_EVERY).await;
         for _ in 0..2 {
             drop(slots.take(Holder::Service, Purpose::Other).await);
@@ -179,6 +188,7 @@ mod tests {
             slots.one_more();
         }
         assert_eq!(usable(), 16);
+        assert!(!slots.are_few());
         slots.none_left(0);
         assert_eq!(usable(), 1);
     }
