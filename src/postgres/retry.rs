@@ -63,9 +63,7 @@ impl Postgres {
     ) -> Result<Handle, ScriptError> {
         let begin = match (access, holder) {
             (Access::Changing, Holder::Service) => Some(BEGIN_OF_SERVICE),
-            (Access::Changing, _) if met_lock && !self.connections.slots.are_few() => {
-                Some(BEGIN_TO_WAIT)
-            }
+            (Access::Changing, _) if met_lock => Some(BEGIN_TO_WAIT),
             (Access::Changing, _) => Some(BEGIN),
             (Access::Reading, _) => None,
         };

@@ -20,9 +20,6 @@ use crate::turns::{Turn, Turns};
 /// How often another connection is tried while the server has no slot for it.
 const TRIED_EVERY: Duration = Duration::from_secs(1);
 
-/// With fewer connections than these, nobody waits long for a lock with one of them.
-const FEW: usize = 8;
-
 /// The turns at the connections.
 pub(super) struct Slots {
     all: Turns,
@@ -111,11 +108,6 @@ impl Slots {
         (used, waiting + changes + waiting_changes)
     }
 
-    /// Whether there are so few that they are no place to wait for a lock.
-    pub(super) fn are_few(&self) -> bool {
-        self.found().usable < FEW
-    }
-
     /// Step 2: the server has no slot besides those of `connections`.
     pub(super) fn none_left(&self, connections: usize) {
         let mut found = self.found();
@@ -178,7 +170,6 @@ mod tests {
         drop(slots.take(Holder::Service, Purpose::Other).await);
         assert_eq!(usable(), 5);
         assert_eq!(slots.changes.size(), 2);
-        assert!(slots.are_few());
         tokio::time::advance(TRIED_EVERY).await;
         for _ in 0..2 {
             drop(slots.take(Holder::Service, Purpose::Other).await);
@@ -188,7 +179,6 @@ mod tests {
             slots.one_more();
         }
         assert_eq!(usable(), 16);
-        assert!(!slots.are_few());
         slots.none_left(0);
         assert_eq!(usable(), 1);
     }
