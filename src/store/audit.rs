@@ -57,7 +57,8 @@ const NAMED: &str = text!(
          (SELECT name FROM file WHERE file.team_id = $1 AND file.id = subject))"
 );
 
-/// As [`list`], each with the names of its actor and subject. A deleted user has no name.
+/// As [`list`], each with the names of its actor and subject. A deleted user has no name, and from where they did something is
+/// not told either: it is erased only some time after the deletion.
 pub fn list_named(
     team_id: TeamId,
     part: Part<AuditEventId>,
@@ -69,9 +70,14 @@ pub fn list_named(
     )
     .with(values![team_id, after, part.limit])
     .all(|row| {
+        let mut event = row::read(row)?;
+        let actor: Option<String> = row.take()?;
+        if actor.is_none() {
+            (event.client_address, event.user_agent) = (None, None);
+        }
         Ok(ListedAuditEvent {
-            event: row::read(row)?,
-            actor: row.take()?,
+            event,
+            actor,
             subject: row.take()?,
         })
     })

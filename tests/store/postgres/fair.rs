@@ -165,7 +165,7 @@ async fn owners_who_wait_for_their_team_leave_others_their_connections() {
             })
         })
         .collect();
-    trial.waiting(3).await;
+    trial.waiting(2).await;
     trial.others_work().await;
     drop(locked);
     for change in join_all(changes).await {
