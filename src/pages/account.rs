@@ -254,6 +254,8 @@ async fn change_password(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answe
                 field: "current_password",
                 message: wrong_current(error)?,
             };
+            // It may have waited for long.
+            visit.require_session().await?;
             let page = page(&visit, Shown::complaint(complaint)).await?;
             return Ok(refused_as(page, code));
         }

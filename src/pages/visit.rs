@@ -143,7 +143,8 @@ impl Visit {
         parameter(self.context.request.uri().query()?, name)
     }
 
-    /// Waits for a team's turn to make a long page for those with a role that `may` read it.
+    /// Waits for a team's turn to make a long page for those with a role that `may` read it. A page that answers a form is
+    /// checked in any case, as the form may have waited before, such as for a password to be compared.
     ///
     /// # Errors
     /// When too many wait for one; when the user is no longer signed in, or has no such role in the team by then.
@@ -154,7 +155,14 @@ impl Visit {
             checked.map_err(Error::Domain)
         };
         let turn = self.context.context().list_turn(team_id.into(), check);
-        Ok(turn.await?)
+        turn.await?;
+        match self.context.request.method().is_safe() {
+            true => Ok(()),
+            false => {
+                let checked = self.require_reader(in_browser, Some((team_id, may)));
+                Ok(checked.await?)
+            }
+        }
     }
 
     /// Refuses a user who is no longer signed in; a visitor who was not is let through.

@@ -17,6 +17,9 @@ use crate::people::{ORIGIN, form, signed_in_as};
 /// Fewer than one team may have under way, and enough to wait for.
 const LISTS: usize = 50;
 
+/// Fewer than may wait for the passwords of one account.
+const FORMS: usize = 30;
+
 /// Asks for many pages at once. Returns their statuses, some time later.
 fn asked(service: &Service, page: &Request, count: usize) -> Vec<JoinHandle<u16>> {
     let ask = |_| {
@@ -132,4 +135,19 @@ async fn a_page_of_managers_that_waits_is_refused_once_its_reader_is_none() {
     assert!(refused > shown, "a viewer got {shown} pages of managers");
     let [shown, _] = counted(products, [200, 503]).await;
     assert!(shown > 0);
+}
+
+/// Each form waits for its password to be compared, after the session was looked up.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_form_that_waits_for_its_password_is_refused_once_its_session_has_ended() {
+    let _turn = attack::turn().await;
+    let (service, _, _, cookie) = given!(full_team("viewer").await);
+    let wrong = "current_password=no-such-password-here&password=harbour-lamp-violet-27";
+    let wrong = form("/account/password", wrong).header("cookie", &cookie);
+    let mut forms = asked(&service, &wrong, FORMS);
+    // Once one is answered, all others wait.
+    assert_eq!(forms.remove(0).await.expect("a status"), 422);
+    change(&service, "/sign-out", "", &cookie).await;
+    let [_, refused] = counted(forms, [422, 303]).await;
+    assert!(refused > 0, "who had signed out got all pages");
 }
