@@ -6,7 +6,8 @@
 //! 2. Each step is a change of its own, of [`STEP`] rows at most, and takes its turn among the requests. Between two steps,
 //!    the others have as much time as the step took: a command is a different process from the server, and SQLite gives its
 //!    lock to whichever asks at the right moment.
-//! 3. A step locks the user or the team first, so that two processes at it, such as a command and a server, take turns.
+//! 3. A step locks the user or the team first, so that two processes at it, such as a command and a server, take turns. Only
+//!    those that erase addresses do not: each row is written by one of them in any case.
 //! 4. Whatever runs later, the same command for a team or a server's background task, continues. The step that finds less
 //!    than it could delete records that nothing is left.
 //! 5. A user who deletes their own account leaves all of it to the background task, which empties one user or team after
