@@ -151,3 +151,31 @@ async fn a_form_that_waits_for_its_password_is_refused_once_its_session_has_ende
     let [_, refused] = counted(forms, [422, 303]).await;
     assert!(refused > 0, "who had signed out got all pages");
 }
+
+/// As a list of the members does, which is the answer to an invitation with a wrong address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_invitation_that_waits_for_a_password_shows_no_members_to_who_has_lost_the_role() {
+    let _turn = attack::turn().await;
+    let (service, team, user, cookie) = given!(full_team("admin").await);
+    // So that the password is asked for.
+    let age = "UPDATE browser_session SET signed_in_at = signed_in_at - 3600000";
+    let database = given!(service.own_database());
+    match database.strip_prefix("sqlite:") {
+        Some(path) => {
+            let file = rusqlite::Connection::open(path).expect("it is there");
+            file.execute_batch(age).expect("it is changed");
+        }
+        None => _ = test_support::postgres::ask(database, age),
+    }
+    let (owner, of_owner) = given!(signed_in_as(&service, "bob@example.com").await);
+    given!(join(&service, &team, &owner.to_string(), "owner"));
+    let members = format!("/teams/{}/settings/members", team.id);
+    let wrong = "email=none&role=admin&confirm_password=lantern+harbour+tulip+nine";
+    let wrong = form(&members, wrong).header("cookie", &cookie);
+    let mut forms = asked(&service, &wrong, FORMS);
+    assert_eq!(forms.remove(0).await.expect("a status"), 422);
+    let role = format!("id={user}&role=viewer");
+    change(&service, &format!("{members}/role"), &role, &of_owner).await;
+    let [_, refused] = counted(forms, [422, 403]).await;
+    assert!(refused > 0, "a viewer was shown the members");
+}
