@@ -111,11 +111,11 @@ impl Contender {
                 by_hand::make(&self.file(dataset), dataset)
             }
             Self::Loop => by_hand::make(&bare_loop::database(dataset), dataset),
-            // Later changes of the service to its own database, such as spent tokens, do not concern PostgreSQL.
-            Self::Postgres | Self::PostgresReplicas => {
-                Ok(std::fs::copy(dataset.database(), untouched(dataset)).map(drop)?)
-            }
-            Self::ByHandPostgres | Self::Invoicing | Self::LoopPostgres => Ok(()),
+            Self::Postgres
+            | Self::PostgresReplicas
+            | Self::ByHandPostgres
+            | Self::Invoicing
+            | Self::LoopPostgres => Ok(()),
         }
     }
 
@@ -178,6 +178,17 @@ impl Contender {
             false => dataset.file(&format!("{}.db", self.name())),
         }
     }
+}
+
+/// Keeps the service's database as it is before the service starts, for the service on PostgreSQL: the recording alone
+/// spends a refresh token.
+///
+/// # Errors
+/// Any error of SQLite.
+pub fn keep_untouched(dataset: &Dataset) -> Result<(), BoxError> {
+    let connection = rusqlite::Connection::open(dataset.database())?;
+    let path = untouched(dataset).display().to_string();
+    Ok(connection.execute("VACUUM INTO ?1", [path]).map(drop)?)
 }
 
 /// The initial database of the service.

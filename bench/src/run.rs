@@ -13,7 +13,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::bare_loop::Loop;
-use crate::contender::{Binaries, Contender};
+use crate::contender::{self, Binaries, Contender};
 use crate::dataset::{BoxError, Dataset};
 use crate::goals;
 use crate::load::{Load, Sample};
@@ -81,6 +81,7 @@ impl Options {
         let devices = self.connections.iter().copied().max().unwrap_or(1);
         let make = Dataset::make(folder.path(), self.products, devices);
         let dataset = tokio::runtime::Runtime::new()?.block_on(make)?;
+        contender::keep_untouched(&dataset)?;
 
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
