@@ -250,8 +250,8 @@ impl App {
             deactivated_at: None,
         };
         let user_id = made.id;
-        let holder = join.browser.holder();
-        let hash = self.hash_new_password(holder, join.password, &made);
+        let bearer = join.browser.bearer();
+        let hash = self.hash_new_password(bearer, join.password, &made);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(user_id, &hash);
         let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &join.browser);

@@ -27,7 +27,7 @@ impl App {
     ) -> Result<(), Error> {
         let hash = self
             .hashing
-            .hash(Holder::Service, normalized(password.reveal()));
+            .hash(Holder::Service.into(), normalized(password.reveal()));
         let hash = hash.await?;
         let now = self.now();
         self.store
@@ -84,7 +84,8 @@ impl App {
         // Without a valid link, no password is judged or hashed.
         let found = self.get_reset_link(link).await;
         let user = self.counts.link.refusing(found)?;
-        let hash = self.hash_new_password(user.id.into(), typed, &user);
+        let holder = Holder::Reset(user.id.0);
+        let hash = self.hash_new_password(holder.into(), typed, &user);
         let hash = hash.await?;
         let (digest, now, user_id) = (link.digest(), self.now(), user.id);
         let device = self.device_cookies().await?.issue(user_id, &hash);
@@ -128,7 +129,7 @@ impl App {
     ) -> Result<Secret, Error> {
         self.require_passwords()?;
         let (now, user_id) = (self.now(), person.user_id);
-        let hash = self.hash_new_password(user_id.into(), typed, &in_browser.user);
+        let hash = self.hash_new_password(in_browser.into(), typed, &in_browser.user);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(user_id, &hash);
         let actor = Actor::Person(person.clone());

@@ -11,7 +11,7 @@ use super::App;
 use super::sign_in::{Browser, Cookies};
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
-use crate::domain::holder::Holder;
+use crate::domain::holder::{Bearer, Holder};
 use crate::domain::id::UserId;
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
@@ -102,8 +102,8 @@ impl App {
             },
             created_at: now,
         };
-        let holder = set_up.browser.holder();
-        let hash = self.hash_new_password(holder, set_up.password, &owner);
+        let bearer = set_up.browser.bearer();
+        let hash = self.hash_new_password(bearer, set_up.password, &owner);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(owner.id, &hash);
         let (begin, cookie) = self.new_browser_session(owner.id, Way::Password, &set_up.browser);
@@ -162,18 +162,18 @@ impl App {
         (link, issued)
     }
 
-    /// Hashes a new password on behalf of `holder`, if it is good enough for this user.
+    /// Hashes a new password on behalf of `bearer`, if it is good enough for this user.
     pub(super) async fn hash_new_password(
         &self,
-        holder: Holder,
+        bearer: Bearer,
         typed: Secret,
         user: &User,
     ) -> Result<Secret, Error> {
         let about_user = [user.email.clone(), user.name.clone()];
         let judge =
             move || new_password(typed.reveal(), &about_user.each_ref().map(String::as_str));
-        let password = self.hashing.work(holder, judge).await??;
-        self.hashing.hash(holder, password).await
+        let password = self.hashing.work(bearer, judge).await??;
+        self.hashing.hash(bearer, password).await
     }
 }
 

@@ -21,7 +21,7 @@ use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person, Visitor};
 use crate::domain::browser_session::{BrowserSession, InBrowser};
 use crate::domain::device_cookie::DeviceCookies;
-use crate::domain::holder::Holder;
+use crate::domain::holder::{Bearer, Holder};
 use crate::domain::id::{AuditEventId, BrowserSessionId, UserId};
 use crate::domain::password::{OF_ACCOUNT, OF_SOURCE, Source, account, normalized};
 use crate::domain::refused_sign_in::RefusedSignIn;
@@ -73,11 +73,11 @@ pub struct Cookies {
 }
 
 impl Browser {
-    /// The holder for whom a password is hashed: the signed-in user, or else the network.
-    pub(super) fn holder(&self) -> Holder {
+    /// For whom a password is hashed: the session, or else the network.
+    pub(super) fn bearer(&self) -> Bearer {
         match &self.session {
-            Some(session) => session.user.id.into(),
-            None => Holder::Address(network(self.visitor.address)),
+            Some(session) => session.into(),
+            None => Holder::Address(network(self.visitor.address)).into(),
         }
     }
 
@@ -189,9 +189,13 @@ impl App {
             of_device.and_then(|((user_id, hash), device)| cookies.source(device, user_id, hash));
         // An attempt that finds no place in time has tried nothing, and leaves nothing behind. A user who has signed in here
         // before does not wait as strangers do.
-        let at_home = known.user_id.filter(|_| of_device.is_some());
-        let holder = at_home.map_or_else(|| browser.holder(), Holder::from);
-        let place = self.hashing.place(holder).await?;
+        let at_home = known.user_id.zip(of_device.as_ref());
+        let at_home = at_home.map(|(user_id, device)| Bearer {
+            holder: user_id.into(),
+            credential: Some(device.id()),
+        });
+        let bearer = at_home.unwrap_or_else(|| browser.bearer());
+        let place = self.hashing.place(bearer).await?;
         let now = self.now();
         // An unknown email gets the nil user id, so nothing is recorded for it, at the cost of the same work.
         let user_id = known.user_id.unwrap_or(UserId(Uuid::nil()));

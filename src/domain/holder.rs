@@ -33,6 +33,8 @@ pub enum Holder {
     SignIns,
     /// All callers who follow a link from a letter.
     Links,
+    /// A user who sets a new password through a link. Others may be signed in as that user, and are not in the way.
+    Reset(Uuid),
     /// All callers whose passwords are about to be compared. Each holds a place for hashing meanwhile, so there are
     /// only a few.
     Attempts,
@@ -48,12 +50,13 @@ pub enum Holder {
     Service,
 }
 
-/// A holder, and the credential that it presented: a key of a team, or a session of a user. There is none for an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A holder, and the credential that it presented: a key of a team, or a session or device cookie of a user. There is none
+/// for an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bearer {
     /// The team, the user, or the address.
     pub holder: Holder,
-    /// The id of the key or session.
+    /// The id of the key or session, or one for the device cookie.
     pub credential: Option<Uuid>,
 }
 

@@ -32,6 +32,7 @@ mod scale;
 mod somebody;
 mod strangers;
 mod suspects;
+mod thief;
 mod violations;
 
 /// The program under attack.

@@ -1,5 +1,6 @@
 //! The queues of callers who wait to have a password hashed (steps 1 to 3 of the module).
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::ranked::{Permit, Ranked};
 use crate::client_address::surroundings;
 use crate::domain::Error;
-use crate::domain::holder::Holder;
+use crate::domain::holder::{Bearer, Holder};
 use crate::limit::SlowLimiter;
 use crate::weak_map::WeakMap;
 
@@ -24,7 +25,7 @@ const LINE: usize = 32;
 /// caller occupies one of the requests in progress, of which token requests need some, too.
 const LINES: usize = 192;
 
-/// How many recently hashed passwords of a holder are counted at most.
+/// How many recently hashed passwords of a holder or credential are counted at most.
 const COUNTED: u32 = 60;
 
 /// Seconds after which one of them is forgotten.
@@ -36,21 +37,25 @@ pub(super) struct Lines {
     /// Permits of strangers to wait for a place.
     strangers: Arc<Semaphore>,
     known: Arc<Ranked>,
-    looked_at: SlowLimiter<Holder>,
+    /// Counts the hashed passwords of each known holder, and of each credential.
+    of_holders: SlowLimiter<Holder>,
+    of_bearers: SlowLimiter<Bearer>,
     /// Room for strangers behind the first of their queue.
     room: Semaphore,
     /// The same for known holders, so that strangers cannot keep them out.
     room_of_known: Semaphore,
     room_for_strangers: Arc<Semaphore>,
-    /// Each kept while a caller is in it.
+    /// The queues of strangers. Each is kept while a caller is in it.
     lines: WeakMap<Whose, Line>,
+    /// The queues of known holders, likewise.
+    queues: WeakMap<Holder, Ranked>,
 }
 
-/// Whose queue it is.
+/// Which strangers are in a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Whose {
-    /// The callers of one network, or one user.
-    Holder(Holder),
+    /// The callers of one network.
+    Network(IpAddr),
     /// The first caller of each network of a site.
     Site(IpNet),
 }
@@ -62,13 +67,14 @@ struct Line {
     room: Semaphore,
 }
 
+/// A line, which is kept while a caller is in it, and the front place in it.
+type InLine = (Arc<Line>, OwnedSemaphorePermit);
+
 /// The front place in a caller's queues, held until dropped.
 pub(super) struct First {
     /// The callers with whom this one waits for a place.
     peers: Peers,
-    _room: Option<OwnedSemaphorePermit>,
-    /// The queues, which are kept while a caller is in them.
-    _lines: Vec<(Arc<Line>, OwnedSemaphorePermit)>,
+    _held: Held,
     /// When the wait for a place ends.
     deadline: Instant,
 }
@@ -78,6 +84,17 @@ enum Peers {
     Strangers(Arc<Semaphore>),
     /// With how many of this holder's passwords were recently hashed.
     Known(Arc<Ranked>, u64),
+}
+
+/// What the first in its queues holds.
+enum Held {
+    Stranger {
+        _room: OwnedSemaphorePermit,
+        _lines: [InLine; 2],
+    },
+    Known {
+        _turn: Permit,
+    },
 }
 
 /// The turn of the next caller of its kind.
@@ -97,69 +114,77 @@ impl Lines {
     pub(super) fn before(places: usize) -> Lines {
         Lines {
             strangers: Arc::new(Semaphore::new(places)),
-            known: Ranked::new(places),
-            looked_at: SlowLimiter::new(COUNTED, FORGOTTEN),
+            known: Arc::new(Ranked::new(places, usize::MAX)),
+            of_holders: SlowLimiter::new(COUNTED, FORGOTTEN),
+            of_bearers: SlowLimiter::new(COUNTED, FORGOTTEN),
             room: Semaphore::new(LINES),
             room_of_known: Semaphore::new(LINES),
             room_for_strangers: Arc::new(Semaphore::new(LINES)),
             lines: WeakMap::default(),
+            queues: WeakMap::default(),
         }
     }
 
-    /// Waits in the queues of `holder` (steps 1 and 2).
+    /// Waits in the queues of `bearer` (steps 1 and 2).
     ///
     /// # Errors
     /// [`Error::Unavailable`] when a queue is full, or the wait takes too long.
-    pub(super) async fn first(&self, holder: Holder) -> Result<First, Error> {
+    pub(super) async fn first(&self, bearer: Bearer) -> Result<First, Error> {
         let deadline = Instant::now() + QUEUE_TIMEOUT;
-        let mut lines = vec![self.wait_in(Whose::Holder(holder), deadline).await?];
-        let mut room = None;
-        let peers = if let Holder::Address(address) = holder {
-            let free = Arc::clone(&self.room_for_strangers).try_acquire_owned();
-            room = Some(free.map_err(Error::unavailable)?);
-            let site = Whose::Site(surroundings(address));
-            lines.push(self.wait_in(site, deadline).await?);
-            Peers::Strangers(Arc::clone(&self.strangers))
-        } else {
-            let had = self.looked_at.count(holder);
-            Peers::Known(Arc::clone(&self.known), had)
+        let (peers, held) = match bearer.holder {
+            Holder::Address(network) => {
+                let strangers = Arc::clone(&self.strangers);
+                let held = self.stranger(network, deadline).await?;
+                (Peers::Strangers(strangers), held)
+            }
+            holder => {
+                let held = self.known(bearer, deadline).await?;
+                let had = self.of_holders.count(holder);
+                (Peers::Known(Arc::clone(&self.known), had), held)
+            }
         };
         Ok(First {
             peers,
-            _room: room,
-            _lines: lines,
+            _held: held,
             deadline,
         })
     }
 
-    /// Waits in one queue.
-    async fn wait_in(
-        &self,
-        whose: Whose,
-        deadline: Instant,
-    ) -> Result<(Arc<Line>, OwnedSemaphorePermit), Error> {
-        let line = self.line(whose);
-        let first = match Arc::clone(&line.first).try_acquire_owned() {
+    async fn stranger(&self, network: IpAddr, deadline: Instant) -> Result<Held, Error> {
+        let of_network = self.line(Whose::Network(network));
+        let first_of_network = match Arc::clone(&of_network.first).try_acquire_owned() {
             Ok(first) => first,
             Err(_) => {
-                // Only one caller per network is in the queue of its site, so that needs no limit.
-                let _rooms = match whose {
-                    Whose::Site(_) => None,
-                    Whose::Holder(holder) => {
-                        let all = match holder.is_address() {
-                            true => &self.room,
-                            false => &self.room_of_known,
-                        };
-                        Some((
-                            line.room.try_acquire().map_err(Error::unavailable)?,
-                            all.try_acquire().map_err(Error::unavailable)?,
-                        ))
-                    }
-                };
-                acquire(&line.first, deadline).await?
+                let _rooms = (
+                    of_network.room.try_acquire().map_err(Error::unavailable)?,
+                    self.room.try_acquire().map_err(Error::unavailable)?,
+                );
+                acquire(&of_network.first, deadline).await?
             }
         };
-        Ok((line, first))
+        let room = Arc::clone(&self.room_for_strangers).try_acquire_owned();
+        let room = room.map_err(Error::unavailable)?;
+        // Only one caller per network is in the queue of its site, so that needs no limit.
+        let of_site = self.line(Whose::Site(surroundings(network)));
+        let first_of_site = acquire(&of_site.first, deadline).await?;
+        Ok(Held::Stranger {
+            _room: room,
+            _lines: [(of_network, first_of_network), (of_site, first_of_site)],
+        })
+    }
+
+    async fn known(&self, bearer: Bearer, deadline: Instant) -> Result<Held, Error> {
+        let had = self.of_bearers.count(bearer);
+        let queue = self.queues.get(bearer.holder, || Ranked::new(1, LINE));
+        let turn = match queue.try_acquire() {
+            Some(turn) => turn,
+            None => {
+                let room = self.room_of_known.try_acquire();
+                let _room = room.map_err(Error::unavailable)?;
+                queue.acquire(had, deadline).await?
+            }
+        };
+        Ok(Held::Known { _turn: turn })
     }
 
     fn line(&self, whose: Whose) -> Arc<Line> {
@@ -202,7 +227,6 @@ async fn acquire(
 
 #[cfg(test)]
 mod tests {
-    use std::net::IpAddr;
     use std::sync::Mutex;
 
     use futures::FutureExt;
@@ -219,8 +243,8 @@ mod tests {
     async fn order(lines: &Lines, holders: impl IntoIterator<Item = Holder>) -> Vec<Holder> {
         let places = Arc::new(Semaphore::new(1));
         let served = Mutex::new(Vec::new());
-        let one = async |holder| {
-            let first = lines.first(holder).await.unwrap();
+        let one = async |holder: Holder| {
+            let first = lines.first(holder.into()).await.unwrap();
             let place = first.served(&places).await.unwrap();
             served.lock().unwrap().push(holder);
             drop(place);
@@ -286,40 +310,69 @@ mod tests {
         }
     }
 
+    /// Who knows the password of an account may be signed in to it many times.
+    #[tokio::test]
+    async fn whoever_had_fewer_of_the_passwords_of_a_user_goes_first_and_finds_room() {
+        let (lines, user) = (Lines::before(1), Holder::User(Uuid::nil()));
+        let of = |number| Bearer {
+            holder: user,
+            credential: Some(Uuid::from_u128(number)),
+        };
+        let taken = lines.first(of(0)).await.unwrap();
+        let mut waiting = Vec::new();
+        for number in 0..LINE as u128 {
+            let mut waits = Box::pin(lines.first(of(number / 2)));
+            assert!((&mut waits).now_or_never().is_none());
+            waiting.push(waits);
+        }
+        let told = lines.first(of(0)).now_or_never().unwrap();
+        assert!(matches!(told, Err(Error::Unavailable(_))));
+        let mut other = Box::pin(lines.first(of(99)));
+        assert!((&mut other).now_or_never().is_none());
+        // In the place of one of those who wait for a second time.
+        let mut told = waiting.iter_mut().map(|waits| waits.now_or_never());
+        let told = told.position(|told| matches!(told, Some(Err(Error::Unavailable(_)))));
+        assert!(told.is_some_and(|number| number % 2 == 1), "{told:?}");
+        // Whoever follows a link is not kept out by any of them.
+        let resets = lines.first(Holder::Reset(Uuid::nil()).into());
+        drop(resets.now_or_never().unwrap().unwrap());
+        drop(taken);
+    }
+
     #[tokio::test]
     async fn strangers_who_find_no_room_are_told_at_once_and_who_is_known_is_not() {
         let lines = Lines::before(1);
         let mut waiting = Vec::new();
         for site in 0..LINES as u16 {
-            waiting.push(lines.first(network(site, 0)).await.unwrap());
+            waiting.push(lines.first(network(site, 0).into()).await.unwrap());
         }
         let late = network(LINES as u16, 0);
-        let told = lines.first(late).now_or_never().unwrap();
+        let told = lines.first(late.into()).now_or_never().unwrap();
         assert!(matches!(told, Err(Error::Unavailable(_))));
-        let known = lines.first(Holder::User(Uuid::nil())).now_or_never();
+        let known = lines.first(Holder::User(Uuid::nil()).into()).now_or_never();
         drop(known.unwrap().unwrap());
         waiting.pop();
-        drop(lines.first(late).now_or_never().unwrap().unwrap());
+        drop(lines.first(late.into()).now_or_never().unwrap().unwrap());
     }
 
     #[tokio::test]
     async fn a_line_has_room_for_some_behind_the_first() {
         let lines = Lines::before(1);
-        let line = lines.line(Whose::Holder(network(0, 0)));
+        let line = lines.line(Whose::Network([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1].into()));
         for (room, all) in [(&line.room, LINE), (&lines.room, LINES)] {
             let taken = room.acquire_many(all as u32).await.unwrap();
             // A caller alone in a queue needs no room.
-            let first = lines.first(network(0, 0)).await.unwrap();
-            let told = lines.first(network(0, 0)).now_or_never().unwrap();
+            let first = lines.first(network(0, 0).into()).await.unwrap();
+            let told = lines.first(network(0, 0).into()).now_or_never().unwrap();
             assert!(matches!(told, Err(Error::Unavailable(_))));
             // Nor does a known holder need any of the strangers' room.
             let known = Holder::User(Uuid::nil());
-            let first_known = lines.first(known).await.unwrap();
-            let mut second = Box::pin(lines.first(known));
+            let first_known = lines.first(known.into()).await.unwrap();
+            let mut second = Box::pin(lines.first(known.into()));
             assert!((&mut second).now_or_never().is_none());
             drop((first_known, second));
             drop(taken);
-            let mut next = Box::pin(lines.first(network(0, 0)));
+            let mut next = Box::pin(lines.first(network(0, 0).into()));
             assert!((&mut next).now_or_never().is_none());
             drop(first);
             drop(next.await.unwrap());
@@ -331,8 +384,8 @@ mod tests {
         // The paused clock jumps to the next timer.
         tokio::time::pause();
         let lines = Lines::before(1);
-        let first = lines.first(network(0, 0)).await.unwrap();
-        let behind = lines.first(network(0, 0)).await;
+        let first = lines.first(network(0, 0).into()).await.unwrap();
+        let behind = lines.first(network(0, 0).into()).await;
         assert!(matches!(behind, Err(Error::Unavailable(_))));
         let nowhere = first.served(&Arc::new(Semaphore::new(0))).await;
         assert!(matches!(nowhere, Err(Error::Unavailable(_))));

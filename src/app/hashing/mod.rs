@@ -6,7 +6,9 @@
 //! One person with ten addresses can send as many passwords as a core can compare. So there is an order:
 //!
 //! 1. Each network, and each user, has its own queue, and only the first in each goes on: a caller from elsewhere waits for
-//!    one password of each queue, not for all of them.
+//!    one password of each queue, not for all of them. In the queue of a user, the browser with the fewest recently hashed
+//!    passwords is next, and if the queue is full, the one with most leaves it ([`ranked`]): a thief may be signed in many
+//!    times. Whoever follows a link to set a new password, which ends those sessions, has a queue of their own.
 //! 2. The first strangers in the queues of one site form one more queue, since the owner of a network often has the whole
 //!    site.
 //! 3. Strangers wait for each other first, and so do known holders, who are known by a session, a device cookie or a link.
@@ -31,7 +33,7 @@ use self::lines::Lines;
 pub(super) use self::lines::Place;
 use self::threads::Threads;
 use crate::domain::Error;
-use crate::domain::holder::Holder;
+use crate::domain::holder::Bearer;
 use crate::domain::secret::Secret;
 
 /// The places at which passwords are hashed, and the queues for them.
@@ -58,12 +60,12 @@ impl Hashing {
         }
     }
 
-    /// Hashes a password for `holder`, as a PHC string with its own salt.
+    /// Hashes a password for `bearer`, as a PHC string with its own salt.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when no place is free in time.
-    pub(super) async fn hash(&self, holder: Holder, password: Secret) -> Result<Secret, Error> {
-        self.work(holder, move || hash(&password)).await?
+    pub(super) async fn hash(&self, bearer: Bearer, password: Secret) -> Result<Secret, Error> {
+        self.work(bearer, move || hash(&password)).await?
     }
 
     /// Runs `work` at one of the places, and returns its result.
@@ -72,19 +74,19 @@ impl Hashing {
     /// As for [`hash`](Hashing::hash).
     pub(super) async fn work<T: Send + 'static>(
         &self,
-        holder: Holder,
+        bearer: Bearer,
         work: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<T, Error> {
-        let place = self.place(holder).await?;
+        let place = self.place(bearer).await?;
         self.work_at(place, work).await
     }
 
-    /// Waits in the queues of `holder`, and then for a place.
+    /// Waits in the queues of `bearer`, and then for a place.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when a queue is full, or the wait takes too long.
-    pub(super) async fn place(&self, holder: Holder) -> Result<Place, Error> {
-        let first = self.lines.first(holder).await?;
+    pub(super) async fn place(&self, bearer: Bearer) -> Result<Place, Error> {
+        let first = self.lines.first(bearer).await?;
         first.served(&self.places).await
     }
 
@@ -136,8 +138,12 @@ fn hash(password: &Secret) -> Result<Secret, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::holder::Holder;
 
-    const NETWORK: Holder = Holder::Address(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
+    const NETWORK: Bearer = Bearer {
+        holder: Holder::Address(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST)),
+        credential: None,
+    };
 
     #[tokio::test]
     async fn a_password_is_kept_as_argon2id_and_salted() {

@@ -1,7 +1,8 @@
 //! A semaphore that serves the waiter with the fewest recent permits first.
 //!
 //! A plain semaphore serves waiters in order of arrival. Then a person with hundreds of accounts is always among the first.
-//! Here each waiter says how much it has recently had, and the one with the least goes first.
+//! Here each waiter says how much it has recently had, and the one with the least goes first. If too many wait, the last is
+//! sent away, so a newcomer who had less always finds room.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,11 @@ use crate::domain::Error;
 
 /// The permits, and the waiters.
 #[derive(Debug)]
-pub(super) struct Ranked(Mutex<State>);
+pub(super) struct Ranked {
+    /// How many may wait.
+    room: usize,
+    state: Mutex<State>,
+}
 
 #[derive(Debug)]
 struct State {
@@ -34,19 +39,30 @@ struct Waiting<'a> {
 }
 
 impl Ranked {
-    /// With this many permits.
-    pub(super) fn new(permits: usize) -> Arc<Ranked> {
-        Arc::new(Ranked(Mutex::new(State {
+    /// With this many permits, and room for so many waiters.
+    pub(super) fn new(permits: usize, room: usize) -> Ranked {
+        let state = State {
             free: permits,
             waiting: BTreeMap::new(),
             came: 0,
-        })))
+        };
+        Ranked {
+            room,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// A permit that is free now.
+    pub(super) fn try_acquire(self: &Arc<Self>) -> Option<Permit> {
+        let mut state = self.state();
+        state.free = state.free.checked_sub(1)?;
+        Some(Permit(Arc::clone(self)))
     }
 
     /// Waits for a permit, behind the waiters who `had` less.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when none is free in time.
+    /// [`Error::Unavailable`] when none is free in time, or there is no room for all who had less and this waiter.
     pub(super) async fn acquire(
         self: &Arc<Self>,
         had: u64,
@@ -62,15 +78,20 @@ impl Ranked {
             state.came += 1;
             let key = (had, state.came);
             state.waiting.insert(key, permit);
+            if state.waiting.len() > self.room {
+                // Whoever waits for it is told.
+                state.waiting.pop_last();
+            }
             Waiting { ranked: self, key }
         };
         let permit = timeout_at(deadline, comes).await;
-        permit.map_err(Error::unavailable)?.map_err(Error::internal)
+        let permit = permit.map_err(Error::unavailable)?;
+        permit.map_err(Error::unavailable)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics while this is locked.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -108,7 +129,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_had_least_goes_first_and_then_whoever_came_first() {
-        let ranked = Ranked::new(1);
+        let ranked = Arc::new(Ranked::new(1, 10));
         let taken = ranked.acquire(0, soon()).await.unwrap();
         let served = Mutex::new(Vec::new());
         let one = async |(had, name)| {
@@ -123,8 +144,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn beyond_its_room_whoever_had_most_is_told() {
+        let ranked = Arc::new(Ranked::new(1, 2));
+        let taken = ranked.try_acquire().unwrap();
+        assert!(ranked.try_acquire().is_none());
+        let (least, some) = (ranked.acquire(0, soon()), ranked.acquire(1, soon()));
+        let (mut least, mut some) = (Box::pin(least), Box::pin(some));
+        assert!((&mut least).now_or_never().is_none() && (&mut some).now_or_never().is_none());
+        let most = ranked.acquire(2, soon()).now_or_never().unwrap();
+        assert!(matches!(most, Err(Error::Unavailable(_))), "{most:?}");
+        let mut newcomer = Box::pin(ranked.acquire(0, soon()));
+        assert!((&mut newcomer).now_or_never().is_none());
+        let some = some.now_or_never().unwrap();
+        assert!(matches!(some, Err(Error::Unavailable(_))), "{some:?}");
+        drop(taken);
+        drop(least.await.unwrap());
+        drop(newcomer.await.unwrap());
+        assert_eq!(ranked.state().free, 1);
+    }
+
+    #[tokio::test]
     async fn whoever_stops_waiting_leaves_nothing_behind() {
-        let ranked = Ranked::new(1);
+        let ranked = Arc::new(Ranked::new(1, 10));
         let taken = ranked.acquire(0, soon()).await.unwrap();
         assert!(ranked.acquire(0, soon()).now_or_never().is_none());
         assert!(ranked.state().waiting.is_empty());
@@ -138,7 +179,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_waits_too_long_is_told() {
-        let ranked = Ranked::new(0);
+        let ranked = Arc::new(Ranked::new(0, 10));
         let late = ranked.acquire(0, soon()).await;
         assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
         assert!(ranked.state().waiting.is_empty());
