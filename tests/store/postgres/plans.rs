@@ -14,6 +14,9 @@ const PRODUCTS: u32 = 20_000;
 /// Events, all of one team and one user.
 const EVENTS: u32 = 20_000;
 
+/// Sessions whose grace is over, each of a user of its own, with a code that is used.
+const SESSIONS: u32 = 5_000;
+
 const USER: &str = "'00000000-0000-7000-8000-000000000000'";
 
 /// The lines of the plan of a statement.
@@ -29,8 +32,9 @@ pub async fn plan(client: &Client, statement: &Statement) -> Vec<String> {
     plan.iter().map(|line| line.get(0)).collect()
 }
 
-#[tokio::test]
-async fn what_postgresql_has_not_counted_makes_no_statement_go_through_all_rows_of_a_team() {
+/// A database in which PostgreSQL has counted active products of one team and events of one user, but no grace and no unused
+/// code.
+async fn counted() -> String {
     let url = migrated().await;
     ask(
         &url,
@@ -42,9 +46,26 @@ async fn what_postgresql_has_not_counted_makes_no_statement_go_through_all_rows_
              INSERT INTO audit_event (id, team_id, actor, action, subject, created_at) \
                  SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, team.id, {USER}, 'change-name', {USER}, n \
                  FROM team, generate_series(1, {EVENTS}) n; \
-             ANALYZE"
+             INSERT INTO \"user\" (id, email, name, created_at) \
+                 SELECT gen_random_uuid(), n || '@example.com', 'Ada', 0 FROM generate_series(1, {SESSIONS}) n; \
+             INSERT INTO oauth_client (id, name, created_at) VALUES ('app', 'App', 0); \
+             INSERT INTO session (id, user_id, client_id, created_at, last_used_at, expires_at) \
+                 SELECT gen_random_uuid(), \"user\".id, 'app', 0, 0, 0 FROM \"user\"; \
+             INSERT INTO refresh_token (digest, session_id, spent_at, successor) \
+                 SELECT sha256(id::text::bytea), id, 0, '\\x00' FROM session; \
+             INSERT INTO auth_code (digest, user_id, client_id, redirect_uri, code_challenge, expires_at) \
+                 SELECT sha256(id::text::bytea), id, 'app', '', sha256(''), 0 FROM \"user\"; \
+             UPDATE refresh_token SET successor = NULL; \
+             UPDATE auth_code SET session_id = session.id FROM session WHERE session.user_id = auth_code.user_id"
         ),
     );
+    ask(&url, "VACUUM ANALYZE");
+    url
+}
+
+#[tokio::test]
+async fn what_postgresql_has_not_counted_makes_no_statement_go_through_all_rows() {
+    let url = counted().await;
     let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
     tokio::spawn(connection);
     let said = said().await;
@@ -69,6 +90,21 @@ async fn what_postgresql_has_not_counted_makes_no_statement_go_through_all_rows_
         for list in of(&["FROM audit_event ", order]) {
             let plan = plan(&client, list).await.join("\n");
             assert!(plan.contains(&format!("using {index}")), "{plan}");
+        }
+    }
+    for (parts, index) in [
+        (
+            ["UPDATE refresh_token SET successor = NULL", "session_id"],
+            "refresh_token_grace",
+        ),
+        (
+            ["DELETE FROM auth_code", "user_id = $1"],
+            "auth_code_unused_of_user",
+        ),
+    ] {
+        for change in of(&parts) {
+            let plan = plan(&client, change).await.join("\n");
+            assert!(plan.contains(&format!("using {index} ")), "{plan}");
         }
     }
     for delete in of(&["DELETE FROM product "]) {
