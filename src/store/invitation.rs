@@ -1,8 +1,11 @@
 //! Invitations to teams.
 
+use uuid::Uuid;
+
 use super::Batch;
 use crate::domain::id::{InvitationId, TeamId, UserId};
 use crate::domain::invitation::{Invitation, ListedInvitation};
+use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::sql::{sql, table, values};
@@ -106,6 +109,21 @@ pub fn count(team_id: TeamId) -> impl Batch<Out = Option<i64>> {
     sql!("SELECT count(*) FROM invitation WHERE team_id = $1")
         .with(values![team_id])
         .first(|row| Ok(row.take()?))
+}
+
+/// The invitations to all teams that a user has sent, expired ones too, oldest first.
+pub fn list_sent_by(
+    user_id: UserId,
+    part: Part<InvitationId>,
+) -> impl Batch<Out = Vec<Invitation>> {
+    let after = part.after.unwrap_or(InvitationId(Uuid::nil()));
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM invitation WHERE invited_by = $1 AND id > $2 ORDER BY id LIMIT $3"
+    )
+    .with(values![user_id, after, part.limit])
+    .all(row::read)
 }
 
 /// The invitations to a team that a user has made.

@@ -183,6 +183,13 @@ impl App {
                 .await?;
         }
         teams.end("moreTeams");
+        let mut sent = all.parts("invitationsSent", row::invitation, |it| it.id);
+        while let Some(part) = sent.next {
+            let list = async move |sql: Sql<'_>| sql.run(invitation::list_sent_by(id, part)).await;
+            sent.take(self.store.read(Holder::Parts, list).await?)
+                .await?;
+        }
+        sent.end("moreInvitationsSent");
         let mut keys = all.parts("apiKeys", row::api_key, |it| it.id);
         while let Some(part) = keys.next {
             let list = async move |sql: Sql<'_>| sql.run(api_key::list_made_by(id, part)).await;

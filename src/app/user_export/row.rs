@@ -48,6 +48,7 @@ pub(super) fn one_time_link(it: &OneTimeLink) -> Value {
     json!({ "purpose": it.purpose.as_str(), "expiresAt": text(it.expires_at) })
 }
 
+/// An invitation of the user, or one that the user has sent. Its email is not included: it is the user's own, or somebody else's.
 pub(super) fn invitation(it: &Invitation) -> Value {
     json!({
         "id": it.id,
@@ -120,7 +121,11 @@ pub(super) fn api_key(it: &ApiKey) -> Value {
         "id": it.id,
         "teamId": it.team_id,
         "name": it.name,
+        "mode": it.mode,
+        "scope": it.scope,
         "createdAt": text(it.created_at),
+        "lastUsedAt": it.last_used_at.map(text),
+        "expiresAt": it.expires_at.map(text),
         "revokedAt": it.revoked_at.map(text),
     })
 }

@@ -71,6 +71,7 @@ async fn each_kind_of_what_is_stored_is_told_with_all_that_is_known_of_it() {
     let plan = app.plan_import(catalog, Lines::read(csv).unwrap(), &mut Seen::default()).await;
     app.keep_import_plan(&bo, &plan.unwrap(), csv.to_vec()).await.unwrap();
     app.invite(&Actor::Operator, other, "bo@example.com", Role::Viewer).await.unwrap();
+    app.invite(&by, team_id, "cy@example.com", Role::Viewer).await.unwrap();
     app.create_reset_link(bo.user_id).await.unwrap();
     app.ask_for_reset("bo@example.com").unwrap();
     mail.next().await;
@@ -85,8 +86,9 @@ async fn each_kind_of_what_is_stored_is_told_with_all_that_is_known_of_it() {
         ("refusedSignIns", "minute clientAddress count"),
         ("wrongPasswords", "count since"),
         ("teams", "id name role since"),
-        ("apiKeys", "id teamId name createdAt revokedAt"),
+        ("apiKeys", "id teamId name mode scope createdAt lastUsedAt expiresAt revokedAt"),
         ("shareLinks", "id teamId name createdAt"),
+        ("invitationsSent", "id teamId role createdAt expiresAt"),
         ("imports", "teamId mode since"),
         ("invitations", "id teamId role createdAt expiresAt"),
         ("letters", "occasion count since"),
@@ -101,6 +103,7 @@ async fn each_kind_of_what_is_stored_is_told_with_all_that_is_known_of_it() {
         assert_eq!(told[&more], false, "{more}");
     }
     assert_eq!(told["apiKeys"][0]["name"], "Shop");
+    assert_eq!(told["invitationsSent"][0]["teamId"], team_id.to_string());
     assert_eq!(told["refusedSignIns"][0]["clientAddress"], "192.0.2.2");
 }
 

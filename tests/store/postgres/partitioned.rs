@@ -37,7 +37,7 @@ const MIGRATIONS: [&str; 17] = [
 const PARTITIONS: usize = 4;
 
 /// Parts of the statements that query every partition of some table: they name no team, because none is known.
-const ASK_ALL: [&str; 38] = [
+const ASK_ALL: [&str; 39] = [
     // Requests that were combined: one statement for several teams, each row of which is in one.
     "FROM unnest($1::uuid[]",
     // A request that brings only the key.
@@ -74,6 +74,7 @@ const ASK_ALL: [&str; 38] = [
     "SELECT team_id, id, name, folder_id, created_at FROM file WHERE id",
     "WHERE link.id = $1",
     "WHERE created_by = $1",
+    "WHERE invited_by = $1",
     "WHERE user_id = $1 AND team_id > $2",
     "SELECT 1 FROM member WHERE user_id",
     "SELECT 1 FROM team WHERE id IN (SELECT team_id FROM member WHERE user_id",
