@@ -83,11 +83,14 @@ pub fn to_standard_error(settings: &Settings) -> io::Result<(Logger, Guard)> {
     Ok((Logger::root(output, o!()), guard))
 }
 
-/// From now on, writes a line for each panic instead of the standard library's plain text. It has the place, and the text if
-/// the panic has one; the glue, which answers the request, names it.
-pub fn panics(log: &Logger) {
+/// From now on, writes a line for each panic instead of the standard library's plain text, as far as the `quotas` have room. It
+/// has the place, and the text if the panic has one; the glue, which answers the request, names it.
+pub fn panics(log: &Logger, quotas: Arc<Quotas>) {
     let log = log.clone();
     std::panic::set_hook(Box::new(move |panic| {
+        if !quotas.admit_failure(true) {
+            return;
+        }
         let place = panic.location().map(ToString::to_string);
         error!(log, "panic"; "place" => place, "panic" => panic.payload_as_str());
     }));

@@ -41,7 +41,8 @@ pub(super) struct Serve {}
 impl Serve {
     pub(super) fn run(self, settings: &Settings, started: Started) -> Result<(), CommandError> {
         let (log, written_at_the_end) = log::to_standard_error(settings)?;
-        log::panics(&log);
+        let replica: Arc<ReplicaState> = Arc::default();
+        log::panics(&log, Arc::clone(&replica.quotas));
         for warning in &started.resolved.warnings {
             warn!(log, "{warning}");
         }
@@ -50,7 +51,6 @@ impl Serve {
             .enable_all()
             .build()?;
         let result = runtime.block_on(async {
-            let replica: Arc<ReplicaState> = Arc::default();
             let outbox = outbox(settings, &replica, &log)?;
             let app = open_or_make(settings, |made| tell_of_backup(made, &log)).await?;
             let app = Arc::new(app.mailing_by(outbox));

@@ -213,7 +213,7 @@ fn lines_of_other_modules_pass() {
 #[ignore = "panics; it is run by a_panic_is_one_line_of_json"]
 fn panics_in_two_threads() {
     let (lines, _written_at_the_end) = lines::in_background(io::stderr()).unwrap();
-    panics(&Logger::root(lines, o!()));
+    panics(&Logger::root(lines, o!()), Arc::default());
     for thread in [
         std::thread::spawn(|| panic!("two\nlines")),
         std::thread::spawn(|| std::panic::panic_any(7)),

@@ -81,7 +81,7 @@ impl Demo {
             ..settings.clone()
         };
         let (log, _written_at_the_end, begun) = log::to_standard_error_at_once(&settings)?;
-        log::panics(&log);
+        log::panics(&log, Arc::default());
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;

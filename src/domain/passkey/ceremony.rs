@@ -4,6 +4,7 @@
 //! microseconds: no P-384, which takes two milliseconds, and no unusual RSA. Nobody needs these: authenticators have Ed25519,
 //! P-256, or RSA with 2048 bits.
 
+use serde::Deserialize;
 use webauthn_rp::bin::{Decode as _, Encode as _};
 use webauthn_rp::request::auth::{
     AuthenticationVerificationOptions, DiscoverableCredentialRequestOptions,
@@ -170,6 +171,19 @@ pub(crate) fn ask_to_sign(party: &RelyingParty) -> Begun {
     Ok((options, state.encode().map_err(failed)?))
 }
 
+/// An answer that says which user the passkey is of. The library reads one that says `null`, and panics when it is checked.
+#[derive(Deserialize)]
+struct WithUser {
+    #[serde(rename = "response")]
+    _response: UserOfResponse,
+}
+
+#[derive(Deserialize)]
+struct UserOfResponse {
+    #[serde(rename = "userHandle")]
+    _user_handle: String,
+}
+
 /// What a passkey has signed, not checked yet.
 pub(crate) struct Signed(DiscoverableAuthentication16);
 
@@ -188,12 +202,11 @@ impl Signed {
     /// # Errors
     /// [`Error::PasskeyRefused`].
     pub(crate) fn read(json: &str) -> Result<Signed, Error> {
-        let read = (json.len() <= LENGTH)
-            .then(|| DiscoverableAuthentication16::from_json_relaxed(json.as_bytes()));
-        match read {
-            Some(Ok(read)) => Ok(Signed(read)),
-            _ => Err(Error::PasskeyRefused),
+        if json.len() > LENGTH || serde_json::from_str::<WithUser>(json).is_err() {
+            return Err(Error::PasskeyRefused);
         }
+        let read = DiscoverableAuthentication16::from_json_relaxed(json.as_bytes());
+        read.map(Signed).map_err(|_| Error::PasskeyRefused)
     }
 
     /// The authenticator's id for the passkey.

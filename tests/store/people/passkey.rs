@@ -180,6 +180,20 @@ async fn a_signature_that_is_not_the_keys_is_refused() {
 }
 
 #[tokio::test]
+async fn an_answer_without_a_user_is_refused() {
+    let (service, _, passkey) = with_passkey().await;
+    let own = format!("\"userHandle\":\"{}\"", passkey.user_handle);
+    for other in ["\"userHandle\":null", "\"userHandle\":7", "\"userHandle\":\"\"", "\"other\":\"\""] {
+        let (secret, browser) = stranger();
+        let asked = service.app.ask_to_sign_in(&secret).await.unwrap().unwrap();
+        let signed = passkey.sign(&asked.options);
+        assert!(signed.contains(&own), "{signed}");
+        let answer = answer(&asked, signed.replace(&own, other));
+        refused(service.app.sign_in_by_passkey(&answer, &secret, browser).await);
+    }
+}
+
+#[tokio::test]
 async fn a_challenge_is_good_once_for_five_minutes_in_one_browser_for_one_purpose() {
     let (service, ada, passkey) = with_passkey().await;
     let app = &service.app;
