@@ -216,7 +216,8 @@ impl Provider {
             return Err(Error::Unproven(format!("the code is from {came:?}")));
         }
         let exchanged = self.exchange(&metadata, request, code).await;
-        if matches!(exchanged, Err(Error::InvalidCode(_))) {
+        // Whatever the provider has against it: it was asked.
+        if matches!(exchanged, Err(Error::InvalidCode(_) | Error::Unproven(_))) {
             turn.code_was_refused();
         }
         let token = exchanged?;

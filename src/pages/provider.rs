@@ -179,7 +179,8 @@ async fn taken_up(
     mut turn: Turn<'_>,
     request: AuthenticationRequest,
 ) -> Answer {
-    let code = visit.query("code").filter(|it| it.len() <= CODE_LENGTH);
+    let code = visit.query("code");
+    let code = code.filter(|it| (1..=CODE_LENGTH).contains(&it.len()));
     let (Some(code), None) = (code, visit.query("error")) else {
         let message = "You went back, or it does not let you in here. Nothing was changed.";
         return refused(visit, "You did not sign in there", message, &request);

@@ -140,10 +140,16 @@ async fn codes_that_nobody_has_go_to_the_provider_a_few_times_and_good_ones_go_o
     };
     user(&service, ADA);
     let mut stranger = Browser::new(&service);
+    // No code at all is not passed on.
+    let left = stranger.get("/sign-in/provider").await;
+    let state = query(&left.location())["state"].clone();
+    let back = format!("/sign-in/callback?code=&state={state}");
+    assert_eq!(come_back(&mut stranger, &back).await.status(), 403);
     for attempt in 0..8 {
         let left = stranger.get("/sign-in/provider").await;
         let state = query(&left.location())["state"].clone();
-        let back = format!("/sign-in/callback?code=made-up&state={state}");
+        let code = if attempt % 2 == 0 { "made-up" } else { "odd" };
+        let back = format!("/sign-in/callback?code={code}&state={state}");
         let told = come_back(&mut stranger, &back).await;
         assert_eq!(
             told.status(),

@@ -346,7 +346,11 @@ async fn exchange(state: &Mutex<State>, issuer: &str, request: Request<Incoming>
         }
         None => {
             state.invented += 1;
-            text(400, json!({"error": "invalid_grant"}).to_string())
+            let error = match form.get("code").is_some_and(|it| it.starts_with("odd")) {
+                true => "invalid_request",
+                false => "invalid_grant",
+            };
+            text(400, json!({ "error": error }).to_string())
         }
     }
 }
