@@ -254,8 +254,6 @@ async fn change_password(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answe
                 field: "current_password",
                 message: wrong_current(error)?,
             };
-            // It may have waited for long.
-            visit.require_session().await?;
             let page = page(&visit, Shown::complaint(complaint)).await?;
             return Ok(refused_as(page, code));
         }
@@ -380,6 +378,7 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
     let user = &visit.signed_in()?.user;
     let app = visit.app();
     let (mut team_pager, part) = Pager::named(visit, PATH.to_owned(), "teams-after")?;
+    visit.list_turn(user.id).await?;
     // One after another, they would take a round trip each.
     let (teams, sign_ins, copied, refused_sign_ins, pending, passkeys, identities, ways) = tokio::try_join!(
         app.list_memberships(user.id, part),

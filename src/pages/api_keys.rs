@@ -24,7 +24,6 @@ use crate::domain::api_key::{ListedApiKey, Scope, ShownApiKey};
 use crate::domain::catalog::Mode;
 use crate::domain::error::Complaint;
 use crate::domain::id::{ApiKeyId, TeamId};
-use crate::domain::member::Role;
 use crate::domain::secret::Secret;
 use crate::domain::time::Timestamp;
 use crate::http::{Api, Form};
@@ -262,7 +261,7 @@ async fn page(visit: &Visit, team: FramedTeam, said: Said) -> Answer {
         refused,
     } = said;
     let user_id = visit.user_id()?;
-    visit.list_turn(team.id, Role::may_manage).await?;
+    visit.list_turn(team.id).await?;
     let keys = visit.app().list_newest_api_keys(user_id, team.id, KEYS);
     let now = visit.app().now();
     let row = |key| KeyRow::new(key, now);

@@ -22,7 +22,6 @@ use crate::domain::csv_file::Writer;
 use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::list::Part;
-use crate::domain::member::Role;
 use crate::http::Api;
 
 /// How many events are read at once for a file.
@@ -132,7 +131,7 @@ async fn show_audit(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let path = self::path(&team);
     let (mut pager, part) = Pager::new(&visit, path.clone())?;
     let user_id = visit.user_id()?;
-    visit.list_turn(team.id, Role::may_manage).await?;
+    visit.list_turn(team.id).await?;
     let events = visit
         .app()
         .list_team_events(user_id, user_id, team.id, part);

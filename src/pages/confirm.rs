@@ -120,8 +120,6 @@ async fn confirmed_on(
             app.confirm_by_password(in_browser, password, browser).await
         }
     };
-    // It may have waited for long.
-    visit.require_session().await?;
     match proven {
         Ok(cookie) => {
             visit.renew(&cookie);

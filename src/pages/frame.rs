@@ -4,7 +4,7 @@ use super::failure::Failure;
 use super::visit::Visit;
 use crate::domain::Error;
 use crate::domain::id::TeamId;
-use crate::domain::member::Role;
+use crate::domain::member::{Role, RoleRule};
 
 /// The frame around a page.
 pub(super) struct Frame {
@@ -46,14 +46,7 @@ impl Visit {
     /// # Errors
     /// [`Failure::NotFound`] for every other team.
     pub(super) async fn team(&self, id: &str) -> Result<FramedTeam, Failure> {
-        let user_id = self.user_id()?;
-        let id = id.parse().map_err(|_| Failure::NotFound)?;
-        let found = self.app().get_membership(id, user_id).await?;
-        Ok(FramedTeam {
-            id,
-            name: found.team_name,
-            role: found.member.role,
-        })
+        self.team_for(id, |_| true).await
     }
 
     /// The same, for users who manage it.
@@ -61,10 +54,26 @@ impl Visit {
     /// # Errors
     /// As for [`team`](Visit::team); [`Error::RoleInsufficient`] for the other members.
     pub(super) async fn managed_team(&self, id: &str) -> Result<FramedTeam, Failure> {
-        let team = self.team(id).await?;
-        match team.role.may_manage() {
-            true => Ok(team),
-            false => Err(Error::RoleInsufficient.into()),
+        self.team_for(id, Role::may_manage).await
+    }
+
+    /// The same, for users with a role that `may` see it.
+    ///
+    /// # Errors
+    /// As for [`managed_team`](Visit::managed_team).
+    pub(super) async fn team_for(&self, id: &str, may: RoleRule) -> Result<FramedTeam, Failure> {
+        let user_id = self.user_id()?;
+        let id = id.parse().map_err(|_| Failure::NotFound)?;
+        let found = self.app().get_membership(id, user_id).await?;
+        let role = found.member.role;
+        if !may(role) {
+            return Err(Error::RoleInsufficient.into());
         }
+        self.is_about(id, may);
+        Ok(FramedTeam {
+            id,
+            name: found.team_name,
+            role,
+        })
     }
 }

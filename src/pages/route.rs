@@ -3,6 +3,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use ::http::header::SET_COOKIE;
 use ::http::{Method, Response};
@@ -15,6 +16,7 @@ use futures::poll;
 use openapi_dropshot_runtime::{Rejection, without_body};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::time::Instant;
 
 use super::answer::protect;
 use super::cookies::Cookie;
@@ -31,6 +33,9 @@ use crate::http::{
 
 /// dropshot does not know HTML; this is for documents, and no document has these endpoints.
 const JSON: &str = "application/json";
+
+/// How long a page may take without that it is asked again who may see it.
+const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// What a page returns.
 pub(super) type Answer = Result<Response<Bytes>, Failure>;
@@ -215,11 +220,7 @@ where
     };
     let answer = async |in_browser| {
         let visit = Arc::new(visit(in_browser));
-        let answered = async {
-            visit.require_own_origin()?;
-            handle(Arc::clone(&visit)).await
-        };
-        let answered = answered.await;
+        let answered = answered(&visit, handle).await;
         Ok(protected(&visit, answered))
     };
     // A caller that is not admitted is not signed in.
@@ -227,6 +228,24 @@ where
     let session = Cookie::Session.name(&site);
     let admit = http::browser(&context, &session);
     http::serve(&context, path, name, admit, answer, fail).await
+}
+
+/// Handles a request. Who has waited meanwhile, such as for a password to be compared, for a turn or for the database, may have
+/// lost the right to see what is shown.
+async fn answered<F>(visit: &Arc<Visit>, handle: impl FnOnce(Arc<Visit>) -> F) -> Answer
+where
+    F: Future<Output = Answer>,
+{
+    visit.require_own_origin()?;
+    let begun = Instant::now();
+    let answer = match handle(Arc::clone(visit)).await {
+        Err(Failure::Answered(page)) => *page,
+        answered => answered?,
+    };
+    if begun.elapsed() > AT_ONCE && !answer.status().is_redirection() {
+        visit.require_reader().await?;
+    }
+    Ok(answer)
 }
 
 /// Step 4, and a permit to work on the request. The session may end while the form is on its way.
@@ -244,7 +263,7 @@ async fn received(visit: &Visit, form: Option<UnreadForm>) -> Result<(Form, Perm
         Poll::Ready(received) => Ok(received?),
         Poll::Pending => {
             let received = receiving.await?;
-            visit.require_session().await?;
+            visit.require_reader().await?;
             Ok(received)
         }
     }

@@ -14,6 +14,7 @@ use crate::client_address::network;
 use crate::domain;
 use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
+use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::RoleRule;
 use crate::domain::secret::{Digest, Secret};
@@ -33,6 +34,8 @@ pub(super) struct Visit {
     pub(super) in_browser: Option<InBrowser>,
     /// Whether GET of the same path shows a page.
     pub(super) has_page: bool,
+    /// The team that the page is about, and the roles that may see it.
+    team: OnceLock<(TeamId, RoleRule)>,
     /// The header with the session's new cookie, once the user has proven who they are: the one before is no longer valid,
     /// whatever is answered.
     renewed: OnceLock<HeaderValue>,
@@ -50,6 +53,7 @@ impl Visit {
             site,
             in_browser,
             has_page,
+            team: OnceLock::new(),
             renewed: OnceLock::new(),
         }
     }
@@ -143,44 +147,36 @@ impl Visit {
         parameter(self.context.request.uri().query()?, name)
     }
 
-    /// Waits for a team's turn to make a long page for those with a role that `may` read it. A page that answers a form is
-    /// checked in any case, as the form may have waited before, such as for a password to be compared.
+    /// Notes that the page is about a team, for those with a role that `may` see it.
+    pub(super) fn is_about(&self, team_id: TeamId, may: RoleRule) {
+        // The same one, if it is noted again.
+        _ = self.team.set((team_id, may));
+    }
+
+    /// Waits for a turn to make a long page, of a team or of the user's own.
     ///
     /// # Errors
-    /// When too many wait for one; when the user is no longer signed in, or has no such role in the team by then.
-    pub(super) async fn list_turn(&self, team_id: TeamId, may: RoleRule) -> Result<(), Failure> {
-        let in_browser = self.signed_in()?;
-        let check = async || {
-            let checked = self.require_reader(in_browser, Some((team_id, may))).await;
-            checked.map_err(Error::Domain)
+    /// When too many wait for one; as for [`require_reader`](Visit::require_reader) after a wait.
+    pub(super) async fn list_turn(&self, of: impl Into<Holder>) -> Result<(), Failure> {
+        let check = async || self.reads_on().await.map_err(Error::Domain);
+        let turn = self.context.context().list_turn(of.into(), check);
+        Ok(turn.await?)
+    }
+
+    /// Refuses a user who is no longer signed in, or may no longer see pages of the team that this one is about; a visitor who
+    /// was not signed in is let through.
+    ///
+    /// # Errors
+    /// [`Failure::NotSignedIn`], [`Failure::NotFound`], [`domain::Error::RoleInsufficient`]; any store error.
+    pub(super) async fn require_reader(&self) -> Result<(), Failure> {
+        Ok(self.reads_on().await?)
+    }
+
+    async fn reads_on(&self) -> Result<(), domain::Error> {
+        let Some(InBrowser { user, session, .. }) = &self.in_browser else {
+            return Ok(());
         };
-        let turn = self.context.context().list_turn(team_id.into(), check);
-        turn.await?;
-        match self.context.request.method().is_safe() {
-            true => Ok(()),
-            false => {
-                let checked = self.require_reader(in_browser, Some((team_id, may)));
-                Ok(checked.await?)
-            }
-        }
-    }
-
-    /// Refuses a user who is no longer signed in; a visitor who was not is let through.
-    ///
-    /// # Errors
-    /// [`Failure::NotSignedIn`]; any store error.
-    pub(super) async fn require_session(&self) -> Result<(), Failure> {
-        match &self.in_browser {
-            Some(in_browser) => Ok(self.require_reader(in_browser, None).await?),
-            None => Ok(()),
-        }
-    }
-
-    async fn require_reader(
-        &self,
-        InBrowser { user, session, .. }: &InBrowser,
-        team: Option<(TeamId, RoleRule)>,
-    ) -> Result<(), domain::Error> {
+        let team = self.team.get().copied();
         self.app()
             .require_reader(user.id.into(), user.id, session.id, team)
             .await

@@ -179,3 +179,50 @@ async fn an_invitation_that_waits_for_a_password_shows_no_members_to_who_has_los
     let [_, refused] = counted(forms, [422, 403]).await;
     assert!(refused > 0, "a viewer was shown the members");
 }
+
+/// Uploads a file to import, and returns where its plan is.
+async fn upload(service: &Service, team: &Team, csv: &str, cookie: &str) -> String {
+    let body = format!(
+        "--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\n{csv}\r\n--edge--\r\n"
+    );
+    let upload = Request::new("POST", format!("/teams/{}/products/import", team.id))
+        .text(body)
+        .without_header("content-type")
+        .header("content-type", "multipart/form-data; boundary=edge")
+        .header("sec-fetch-site", "same-origin")
+        .header("cookie", cookie);
+    let answer = service.caller.send_unchecked(upload).await;
+    let answer = answer.expect("an answer comes");
+    assert_eq!(answer.status, 303, "{answer:?}");
+    answer.header("location").expect("the plan").to_owned()
+}
+
+/// It waits for the imports of its team.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_import_plan_that_waits_is_refused_once_its_session_has_ended() {
+    let _turn = attack::turn().await;
+    let (service, team, _, cookie) = given!(full_team("member").await);
+    let (other, of_other) = given!(signed_in_as(&service, "bob@example.com").await);
+    given!(join(&service, &team, &other.to_string(), "member"));
+    let plan = upload(
+        &service,
+        &team,
+        "name,unitPrice,currency\nA,1,EUR\n",
+        &cookie,
+    )
+    .await;
+    let plan = Request::new("GET", plan).header("cookie", &cookie);
+    let many: String = (0..10_000)
+        .map(|number| format!("{number},1,EUR\n"))
+        .collect();
+    let many = format!("name,unitPrice,currency\n{many}");
+    let import = upload(&service, &team, &many, &of_other).await;
+    // A plan takes its turn, and then the team pauses.
+    let import = asked(&service, &form(&import, "").header("cookie", &of_other), 1);
+    let mut plans = asked(&service, &plan, 1);
+    change(&service, "/sign-out", "", &cookie).await;
+    assert!(!plans[0].is_finished(), "it did not wait");
+    let shown = plans.remove(0).await.expect("a status");
+    assert_eq!(shown, 303);
+    counted(import, [303, 0]).await;
+}

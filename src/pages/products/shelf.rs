@@ -5,9 +5,9 @@
 
 use std::fmt;
 
-use crate::domain::Error;
 use crate::domain::author::CatalogMember;
 use crate::domain::catalog::{Catalog, Mode};
+use crate::domain::member::Role;
 use crate::domain::product::StatusFilter;
 use crate::pages::failure::Failure;
 use crate::pages::frame::FramedTeam;
@@ -26,10 +26,25 @@ impl Shelf {
     /// # Errors
     /// As for [`Visit::team`]; [`Failure::NotFound`] for an unknown mode.
     pub(super) async fn of(visit: &Visit, team: &str) -> Result<Shelf, Failure> {
+        Shelf::in_mode(visit, visit.team(team)).await
+    }
+
+    /// The same, for users who may change it.
+    ///
+    /// # Errors
+    /// As for [`of`](Shelf::of); [`Error::RoleInsufficient`](crate::domain::Error::RoleInsufficient) for viewers.
+    pub(super) async fn to_change(visit: &Visit, team: &str) -> Result<Shelf, Failure> {
+        Shelf::in_mode(visit, visit.team_for(team, Role::may_write)).await
+    }
+
+    async fn in_mode(
+        visit: &Visit,
+        team: impl Future<Output = Result<FramedTeam, Failure>>,
+    ) -> Result<Shelf, Failure> {
         let mode = visit.query("mode");
         let mode = mode.map_or(Ok(Mode::Live), |it| it.parse());
         let mode = mode.map_err(|_| Failure::NotFound)?;
-        let team = visit.team(team).await?;
+        let team = team.await?;
         let member = CatalogMember {
             catalog: Catalog {
                 team_id: team.id,
@@ -40,18 +55,6 @@ impl Shelf {
             session_id: visit.signed_in()?.session.id,
         };
         Ok(Shelf { team, member })
-    }
-
-    /// The same, for users who may change it.
-    ///
-    /// # Errors
-    /// As for [`of`](Shelf::of); [`Error::RoleInsufficient`] for viewers.
-    pub(super) async fn to_change(visit: &Visit, team: &str) -> Result<Shelf, Failure> {
-        let shelf = Shelf::of(visit, team).await?;
-        match shelf.member.role.may_write() {
-            true => Ok(shelf),
-            false => Err(Error::RoleInsufficient.into()),
-        }
     }
 
     /// Returns which products a query asks for: the active ones, unless it says otherwise.
