@@ -25,6 +25,7 @@ mod pace;
 pub mod pages;
 mod pause;
 pub mod postgres;
+mod ranked;
 pub mod server;
 pub mod settings;
 pub mod sql;

@@ -250,10 +250,10 @@ impl App {
             deactivated_at: None,
         };
         let user_id = made.id;
-        let bearer = join.browser.bearer();
-        let hash = self.hash_new_password(bearer, join.password, &made);
+        let caller = join.browser.caller();
+        let hash = self.hash_new_password(caller, join.password, &made);
         let hash = hash.await?;
-        let device = self.device_cookies().await?.issue(user_id, &hash);
+        let device = self.device_cookies().await?.issue(user_id, &hash, now);
         let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &join.browser);
         let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
         let digest = join.link.digest();

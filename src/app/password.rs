@@ -25,9 +25,9 @@ impl App {
         user_id: UserId,
         password: Secret,
     ) -> Result<(), Error> {
-        let hash = self
-            .hashing
-            .hash(Holder::Service.into(), normalized(password.reveal()));
+        let hash = self.hashing.hash(Holder::Service.into(), move || {
+            Ok(normalized(password.reveal()))
+        });
         let hash = hash.await?;
         let now = self.now();
         self.store
@@ -88,7 +88,7 @@ impl App {
         let hash = self.hash_new_password(holder.into(), typed, &user);
         let hash = hash.await?;
         let (digest, now, user_id) = (link.digest(), self.now(), user.id);
-        let device = self.device_cookies().await?.issue(user_id, &hash);
+        let device = self.device_cookies().await?.issue(user_id, &hash, now);
         let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &browser);
         let event = begin.event_of(Action::ResetPassword, self.ids.next(now));
         self.store
@@ -131,7 +131,7 @@ impl App {
         let (now, user_id) = (self.now(), person.user_id);
         let hash = self.hash_new_password(in_browser.into(), typed, &in_browser.user);
         let hash = hash.await?;
-        let device = self.device_cookies().await?.issue(user_id, &hash);
+        let device = self.device_cookies().await?.issue(user_id, &hash, now);
         let actor = Actor::Person(person.clone());
         let event = self.event(&actor, Action::ChangePassword);
         let ended = self.event(&actor, Action::EndBrowserSession).to(user_id.0);

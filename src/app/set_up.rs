@@ -8,10 +8,11 @@
 //! 3. A user who has just chosen a password need not type it again: the browser is signed in.
 
 use super::App;
+use super::hashing::Caller;
 use super::sign_in::{Browser, Cookies};
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
-use crate::domain::holder::{Bearer, Holder};
+use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
@@ -102,10 +103,10 @@ impl App {
             },
             created_at: now,
         };
-        let bearer = set_up.browser.bearer();
-        let hash = self.hash_new_password(bearer, set_up.password, &owner);
+        let caller = set_up.browser.caller();
+        let hash = self.hash_new_password(caller, set_up.password, &owner);
         let hash = hash.await?;
-        let device = self.device_cookies().await?.issue(owner.id, &hash);
+        let device = self.device_cookies().await?.issue(owner.id, &hash, now);
         let (begin, cookie) = self.new_browser_session(owner.id, Way::Password, &set_up.browser);
         let event = begin.event_of(Action::SetUp, self.ids.next(now));
         let digest = set_up.link.digest();
@@ -162,18 +163,17 @@ impl App {
         (link, issued)
     }
 
-    /// Hashes a new password on behalf of `bearer`, if it is good enough for this user.
+    /// Hashes a new password on behalf of `caller`, if it is good enough for this user.
     pub(super) async fn hash_new_password(
         &self,
-        bearer: Bearer,
+        caller: Caller,
         typed: Secret,
         user: &User,
     ) -> Result<Secret, Error> {
         let about_user = [user.email.clone(), user.name.clone()];
         let judge =
             move || new_password(typed.reveal(), &about_user.each_ref().map(String::as_str));
-        let password = self.hashing.work(bearer, judge).await??;
-        self.hashing.hash(bearer, password).await
+        self.hashing.hash(caller, judge).await
     }
 }
 

@@ -128,7 +128,11 @@ impl App {
         let password_hash = match create.password.take() {
             Some(password) => {
                 let password = link_password(password)?;
-                Some(self.hashing.hash(Holder::Service.into(), password).await?)
+                Some(
+                    self.hashing
+                        .hash(Holder::Service.into(), move || Ok(password.clone()))
+                        .await?,
+                )
             }
             None => None,
         };

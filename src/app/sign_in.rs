@@ -15,13 +15,14 @@
 
 use uuid::Uuid;
 
+use super::hashing::Caller;
 use super::{App, shared_secret};
 use crate::client_address::network;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person, Visitor};
 use crate::domain::browser_session::{BrowserSession, InBrowser};
 use crate::domain::device_cookie::DeviceCookies;
-use crate::domain::holder::{Bearer, Holder};
+use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, BrowserSessionId, UserId};
 use crate::domain::password::{OF_ACCOUNT, OF_SOURCE, Source, account, normalized};
 use crate::domain::refused_sign_in::RefusedSignIn;
@@ -74,7 +75,7 @@ pub struct Cookies {
 
 impl Browser {
     /// For whom a password is hashed: the session, or else the network.
-    pub(super) fn bearer(&self) -> Bearer {
+    pub(super) fn caller(&self) -> Caller {
         match &self.session {
             Some(session) => session.into(),
             None => Holder::Address(network(self.visitor.address)).into(),
@@ -186,23 +187,20 @@ impl App {
             .zip(known.hash.as_ref())
             .zip(browser.device.as_ref());
         let of_device =
-            of_device.and_then(|((user_id, hash), device)| cookies.source(device, user_id, hash));
+            of_device.and_then(|((user_id, hash), device)| cookies.device(device, user_id, hash));
         // An attempt that finds no place in time has tried nothing, and leaves nothing behind. A user who has signed in here
         // before does not wait as strangers do.
-        let at_home = known.user_id.zip(of_device.as_ref());
-        let at_home = at_home.map(|(user_id, device)| Bearer {
-            holder: user_id.into(),
-            credential: Some(device.id()),
-        });
-        let bearer = at_home.unwrap_or_else(|| browser.bearer());
-        let place = self.hashing.place(bearer).await?;
+        let at_home = known.user_id.zip(of_device);
+        let at_home = at_home.map(|(user_id, device)| Caller::at_home(user_id, device));
+        let caller = at_home.unwrap_or_else(|| browser.caller());
+        let place = self.hashing.place(caller).await?;
         let now = self.now();
         // An unknown email gets the nil user id, so nothing is recorded for it, at the cost of the same work.
         let user_id = known.user_id.unwrap_or(UserId(Uuid::nil()));
         let address = browser.visitor.address.to_string();
         let attempt = Checked {
             account: known.account,
-            source: of_device.unwrap_or(Source(browser.network)),
+            source: of_device.map_or(Source(browser.network), |it| it.source),
             is_device: of_device.is_some(),
             refused: RefusedSignIn::new(user_id, address, now),
         };
@@ -225,7 +223,10 @@ impl App {
         checked: Checked,
         browser: Browser,
     ) -> Result<Cookies, Error> {
-        let device = self.device_cookies().await?.issue(user.id, &hash);
+        let device = self
+            .device_cookies()
+            .await?
+            .issue(user.id, &hash, self.now());
         let (begin, cookie) = self.new_browser_session(user.id, Way::Password, &browser);
         self.store
             .write(user.id, async move |sql| {

@@ -1,9 +1,9 @@
 //! The device cookie: gives a browser that has signed in to an account before its own count of wrong passwords there,
 //! so that nobody can keep the user out by typing wrong passwords elsewhere (docs/decisions.md, P32).
 //!
-//! It is 16 random bytes and their HMAC-SHA-256 with the user's id and the password hash, in base64url. It grants no
-//! access, and the database does not have it. Changing the password makes it worthless: someone who knew the old one
-//! might have collected a thousand cookies.
+//! It is the time (six bytes), ten random bytes, and the HMAC-SHA-256 of both with the user's id and the password hash, in
+//! base64url. It grants no access, and the database does not have it. Changing the password makes it worthless: someone who
+//! knew the old one might have collected a thousand cookies.
 
 use aws_lc_rs::hmac::{HMAC_SHA256, Key, sign, verify};
 use base64::Engine;
@@ -12,8 +12,21 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::id::UserId;
 use super::password::Source;
 use super::secret::{Digest, Secret, random};
+use super::time::Timestamp;
 
 const NONCE: usize = 16;
+
+/// How many bytes of it say when it was issued, in milliseconds.
+const TIME: usize = 6;
+
+/// A browser in which a user has signed in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Device {
+    /// What it counts as.
+    pub(crate) source: Source,
+    /// When it got its cookie.
+    pub(crate) since: Timestamp,
+}
 
 /// Issues and checks device cookies.
 #[derive(Debug)]
@@ -25,18 +38,25 @@ impl DeviceCookies {
     }
 
     /// Makes a cookie for a browser in which this user has signed in.
-    pub(crate) fn issue(&self, user_id: UserId, hash: &Secret) -> Secret {
-        let nonce = random::<NONCE>();
+    pub(crate) fn issue(&self, user_id: UserId, hash: &Secret, now: Timestamp) -> Secret {
+        let mut nonce = random::<NONCE>();
+        let [_, _, time @ ..] = now.as_millis().to_be_bytes();
+        nonce[..TIME].copy_from_slice(&time);
         let tag = sign(&self.0, &message(&nonce, user_id, hash));
         Secret::from_text(URL_SAFE_NO_PAD.encode([&nonce, tag.as_ref()].concat()))
     }
 
-    /// The browser as a source, if the cookie is one of this user's.
-    pub(crate) fn source(&self, cookie: &Secret, user_id: UserId, hash: &Secret) -> Option<Source> {
+    /// The browser, if the cookie is one of this user's.
+    pub(crate) fn device(&self, cookie: &Secret, user_id: UserId, hash: &Secret) -> Option<Device> {
         let bytes = URL_SAFE_NO_PAD.decode(cookie.reveal()).ok()?;
         let (nonce, tag) = bytes.split_first_chunk::<NONCE>()?;
         verify(&self.0, &message(nonce, user_id, hash), tag).ok()?;
-        Some(Source(Digest::of(nonce)))
+        let time = nonce[..TIME].iter();
+        let since = time.fold(0, |time, byte| time << 8 | i64::from(*byte));
+        Some(Device {
+            source: Source(Digest::of(nonce)),
+            since: Timestamp::from_millis(since),
+        })
     }
 }
 
@@ -61,18 +81,20 @@ mod tests {
         let [hash, other] = ["one", "other"].map(Secret::from_text);
         let cookies = DeviceCookies::new([7; 32]);
         let [ada, ben] = [1, 2].map(|id| UserId(Uuid::from_u128(id)));
-        let cookie = cookies.issue(ada, &hash);
-        assert!(cookies.source(&cookie, ada, &hash).is_some());
-        assert!(cookies.source(&cookie, ben, &hash).is_none());
-        assert!(cookies.source(&cookie, ada, &other).is_none());
+        let now = Timestamp::from_millis(1_795_211_340_123);
+        let cookie = cookies.issue(ada, &hash, now);
+        let device = cookies.device(&cookie, ada, &hash);
+        assert_eq!(device.map(|it| it.since), Some(now));
+        assert!(cookies.device(&cookie, ben, &hash).is_none());
+        assert!(cookies.device(&cookie, ada, &other).is_none());
         assert!(
             DeviceCookies::new([8; 32])
-                .source(&cookie, ada, &hash)
+                .device(&cookie, ada, &hash)
                 .is_none()
         );
         for wrong in ["", "x", "AAAA", &cookie.reveal()[1..]] {
             let wrong = Secret::from_text(wrong);
-            assert!(cookies.source(&wrong, ada, &hash).is_none());
+            assert!(cookies.device(&wrong, ada, &hash).is_none());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Decides whose list is made next, so that one team's lists do not hold up everyone else.
+//! Decides whose list is made next, so that nobody's lists hold up everyone else.
 //!
 //! A page of long products takes a hundred times the CPU time that one product takes, most of it to compress it. Limits
 //! count requests, and a team has as many of these as all its keys: it can ask for more pages than there are cores. tokio
@@ -7,21 +7,37 @@
 //!
 //! 1. A team makes [a few](Turns::on) lists at once, and its next ones wait for these. A task that waits is not ready, so
 //!    none stands behind it. Some may wait ([`LINE`]); the rest are told to try again, since each has a permit meanwhile.
-//! 2. A request that gets a turn first lets all others that are ready run. (A list made without a pause would be done before
+//! 2. [Some](Turns::on) are made at once in all, and the next is of the team or user that had the fewest of late: a person may
+//!    have several accounts, and on the pages of each there are lists.
+//! 3. A request that gets a turn first lets all others that are ready run. (A list made without a pause would be done before
 //!    the next could wait for it.)
-//! 3. A request that has waited checks again that its caller may have the list: the right may have ended meanwhile.
-//! 4. A turn is kept until the answer is compressed ([`until_answered`]).
+//! 4. A request that has waited checks again that its caller may have the list: the right may have ended meanwhile.
+//! 5. A turn is kept until the answer is compressed ([`until_answered`]).
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use tokio::task::yield_now;
+use tokio::time::Instant;
 
 use super::rejection::Error;
 use crate::admin::Shortage;
 use crate::domain::holder::Holder;
+use crate::limit::SlowLimiter;
 use crate::lines::{Lines, Turn};
+use crate::ranked::{Permit, Ranked};
 use crate::settings::Database;
+
+/// How many lists of a holder are counted at most.
+const COUNTED: u32 = 600;
+
+/// Seconds after which one of them is forgotten.
+const FORGOTTEN: u32 = 1;
+
+/// How long a request waits behind those of other holders.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How many list requests of one team may wait. They are made within a fifth of a second, and a key may ask for two hundred
 /// at once.
@@ -29,58 +45,74 @@ const LINE: usize = 256;
 
 tokio::task_local! {
     /// The turn of the request that is served by this task.
-    static TURN: Cell<Option<Turn>>;
+    static TURN: Cell<Option<(Turn, Permit)>>;
 }
 
-/// Runs all the work for a request, and keeps a turn that it takes until the end (step 4).
+/// Runs all the work for a request, and keeps a turn that it takes until the end (step 5).
 pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Output> {
     TURN.scope(Cell::new(None), work)
 }
 
-/// The turns of all holders, and how many each may have at once.
+/// The turns of all holders.
 #[derive(Debug)]
-pub(super) struct Turns(Lines<Holder>);
+pub(super) struct Turns {
+    /// How many each may have at once.
+    own: Lines<Holder>,
+    /// How many all may have at once.
+    all: Arc<Ranked>,
+    had: SlowLimiter<Holder>,
+}
 
 impl Turns {
     /// On SQLite, which is read by the core that makes the list, returns one turn for each core except one, which is left to
-    /// all others. On PostgreSQL two for each, since these mostly wait.
+    /// all others, for a holder and for all together. On PostgreSQL two for each, since these mostly wait, and eight for all
+    /// together.
     pub(super) fn on(database: &Database) -> Turns {
         let cores = available_parallelism().map_or(1, usize::from);
-        let at_once = match database {
-            Database::Sqlite(_) => (cores - 1).max(1),
-            Database::Postgres(_) => 2 * cores,
-        };
-        Turns(Lines::new(at_once, LINE))
+        match database {
+            Database::Sqlite(_) => Turns::new((cores - 1).max(1), (cores - 1).max(1)),
+            Database::Postgres(_) => Turns::new(2 * cores, 8 * cores),
+        }
+    }
+
+    fn new(own: usize, all: usize) -> Turns {
+        Turns {
+            own: Lines::new(own, LINE),
+            all: Arc::new(Ranked::new(all, usize::MAX)),
+            had: SlowLimiter::new(COUNTED, FORGOTTEN),
+        }
     }
 
     /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered). Returns whether
     /// others were before it.
     ///
     /// # Errors
-    /// [`Error::Overloaded`] when too many requests wait for one.
+    /// [`Error::Overloaded`] when too many requests wait for one, or it takes too long.
     pub(super) async fn next(&self, holder: Holder) -> Result<bool, Error> {
-        let turn = self.0.turn(holder).await;
-        let turn = turn.ok_or(Error::Overloaded(Shortage::Turns))?;
-        let has_waited = turn.has_waited;
+        let none = || Error::Overloaded(Shortage::Turns);
+        let own = self.own.turn(holder).await.ok_or_else(none)?;
+        let rank = (self.had.count(holder), 0);
+        let all = self.all.acquire(rank, Instant::now() + QUEUE_TIMEOUT);
+        let all = all.await.map_err(|_| none())?;
+        let has_waited = own.has_waited || all.has_waited;
         // Without a request there is nothing to keep it for.
-        _ = TURN.try_with(|it| it.set(Some(turn)));
-        yield_now().await; // step 2
+        _ = TURN.try_with(|it| it.set(Some((own, all))));
+        yield_now().await; // step 3
         Ok(has_waited)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use futures::FutureExt;
     use tokio::sync::Semaphore;
+    use tokio::task::JoinHandle;
     use uuid::Uuid;
 
     use super::*;
 
     fn turns(at_once: usize) -> Arc<Turns> {
-        Arc::new(Turns(Lines::new(at_once, LINE)))
+        Arc::new(Turns::new(at_once, 2 * at_once))
     }
 
     fn team(number: u128) -> Holder {
@@ -122,6 +154,25 @@ mod tests {
         let told = next().await;
         assert!(matches!(told, Err(Error::Overloaded(Shortage::Turns))));
         drop((line, one));
+    }
+
+    #[tokio::test]
+    async fn of_those_who_wait_for_the_turns_of_all_whoever_had_fewer_goes_first() {
+        let turns = Arc::new(Turns::new(1, 1));
+        for number in 1..=8 {
+            turns.next(team(number)).await.unwrap();
+        }
+        let answered = Arc::new(Semaphore::new(0));
+        let many = (1..=8).map(|number| tokio::spawn(request(&turns, team(number), &answered)));
+        let many: Vec<_> = many.collect();
+        yield_now().await;
+        let late = tokio::spawn(request(&turns, team(9), &answered));
+        yield_now().await;
+        // One has it, and the next is of the one who came last.
+        answered.add_permits(2);
+        late.await.unwrap();
+        assert_eq!(many.iter().filter(|it| it.is_finished()).count(), 1);
+        many.iter().for_each(JoinHandle::abort);
     }
 
     #[tokio::test]

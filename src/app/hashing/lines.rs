@@ -8,11 +8,12 @@ use ipnet::IpNet;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use super::ranked::{Permit, Ranked};
+use super::caller::Caller;
 use crate::client_address::surroundings;
 use crate::domain::Error;
 use crate::domain::holder::{Bearer, Holder};
 use crate::limit::SlowLimiter;
+use crate::ranked::{Permit, Ranked};
 use crate::weak_map::WeakMap;
 
 /// How long a caller waits for a place.
@@ -21,8 +22,8 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many may wait in one queue: more would not be served in time.
 const LINE: usize = 32;
 
-/// How many may wait behind the first over all queues, and how many strangers may be the first of theirs. Each waiting
-/// caller occupies one of the requests in progress, of which token requests need some, too.
+/// How many strangers may wait behind the first over all queues, and how many may be the first of theirs. Each of them occupies
+/// one of the requests in progress, of which token requests need some, too. Known holders have their share of those (R7).
 const LINES: usize = 192;
 
 /// How many recently hashed passwords of a holder or credential are counted at most.
@@ -42,8 +43,6 @@ pub(super) struct Lines {
     of_bearers: SlowLimiter<Bearer>,
     /// Room for strangers behind the first of their queue.
     room: Semaphore,
-    /// The same for known holders, so that strangers cannot keep them out.
-    room_of_known: Semaphore,
     room_for_strangers: Arc<Semaphore>,
     /// The queues of strangers. Each is kept while a caller is in it.
     lines: WeakMap<Whose, Line>,
@@ -118,27 +117,26 @@ impl Lines {
             of_holders: SlowLimiter::new(COUNTED, FORGOTTEN),
             of_bearers: SlowLimiter::new(COUNTED, FORGOTTEN),
             room: Semaphore::new(LINES),
-            room_of_known: Semaphore::new(LINES),
             room_for_strangers: Arc::new(Semaphore::new(LINES)),
             lines: WeakMap::default(),
             queues: WeakMap::default(),
         }
     }
 
-    /// Waits in the queues of `bearer` (steps 1 and 2).
+    /// Waits in the queues of `caller` (steps 1 and 2).
     ///
     /// # Errors
     /// [`Error::Unavailable`] when a queue is full, or the wait takes too long.
-    pub(super) async fn first(&self, bearer: Bearer) -> Result<First, Error> {
+    pub(super) async fn first(&self, caller: Caller) -> Result<First, Error> {
         let deadline = Instant::now() + QUEUE_TIMEOUT;
-        let (peers, held) = match bearer.holder {
+        let (peers, held) = match caller.bearer.holder {
             Holder::Address(network) => {
                 let strangers = Arc::clone(&self.strangers);
                 let held = self.stranger(network, deadline).await?;
                 (Peers::Strangers(strangers), held)
             }
             holder => {
-                let held = self.known(bearer, deadline).await?;
+                let held = self.known(caller, deadline).await?;
                 let had = self.of_holders.count(holder);
                 (Peers::Known(Arc::clone(&self.known), had), held)
             }
@@ -173,17 +171,13 @@ impl Lines {
         })
     }
 
-    async fn known(&self, bearer: Bearer, deadline: Instant) -> Result<Held, Error> {
-        let had = self.of_bearers.count(bearer);
+    async fn known(&self, caller: Caller, deadline: Instant) -> Result<Held, Error> {
+        let Caller { bearer, since } = caller;
         let queue = self.queues.get(bearer.holder, || Ranked::new(1, LINE));
-        let turn = match queue.try_acquire() {
-            Some(turn) => turn,
-            None => {
-                let room = self.room_of_known.try_acquire();
-                let _room = room.map_err(Error::unavailable)?;
-                queue.acquire(had, deadline).await?
-            }
-        };
+        let rank = (self.of_bearers.count(bearer), since.as_millis());
+        let turn = queue.acquire(rank, deadline).await;
+        // Who was sent away has had nothing.
+        let turn = turn.inspect_err(|_| self.of_bearers.give_back(bearer))?;
         Ok(Held::Known { _turn: turn })
     }
 
@@ -206,7 +200,7 @@ impl First {
                 _permit: acquire(peers, self.deadline).await?,
             },
             Peers::Known(peers, had) => Next::Known {
-                _permit: peers.acquire(*had, self.deadline).await?,
+                _permit: peers.acquire((*had, 0), self.deadline).await?,
             },
         };
         Ok(Place {
@@ -234,6 +228,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::domain::time::Timestamp;
 
     fn network(site: u16, number: u16) -> Holder {
         Holder::Address(IpAddr::from([0x2001, 0xdb8, site, number, 0, 0, 0, 1]))
@@ -310,33 +305,60 @@ mod tests {
         }
     }
 
-    /// Who knows the password of an account may be signed in to it many times.
+    /// Who knows the password of an account may sign in to it many times.
     #[tokio::test]
     async fn whoever_had_fewer_of_the_passwords_of_a_user_goes_first_and_finds_room() {
-        let (lines, user) = (Lines::before(1), Holder::User(Uuid::nil()));
-        let of = |number| Bearer {
-            holder: user,
-            credential: Some(Uuid::from_u128(number)),
+        let lines = Lines::before(1);
+        let of = |credential, since| Caller {
+            bearer: Bearer {
+                holder: Holder::User(Uuid::nil()),
+                credential: Some(Uuid::from_u128(credential)),
+            },
+            since: Timestamp::from_millis(since),
         };
-        let taken = lines.first(of(0)).await.unwrap();
+        let taken = lines.first(of(0, 1)).await.unwrap();
         let mut waiting = Vec::new();
-        for number in 0..LINE as u128 {
-            let mut waits = Box::pin(lines.first(of(number / 2)));
+        for credential in 1..=LINE as u128 {
+            let mut waits = Box::pin(lines.first(of(credential, 2)));
             assert!((&mut waits).now_or_never().is_none());
             waiting.push(waits);
         }
-        let told = lines.first(of(0)).now_or_never().unwrap();
+        // Neither the one that had one before, nor a later one finds room; trying again does not matter.
+        for late in [of(0, 1), of(98, 3), of(98, 3)] {
+            let told = lines.first(late).now_or_never().unwrap();
+            assert!(matches!(told, Err(Error::Unavailable(_))));
+        }
+        let mut earlier = Box::pin(lines.first(of(99, 1)));
+        assert!((&mut earlier).now_or_never().is_none());
+        let told = waiting.pop().unwrap().now_or_never().unwrap();
         assert!(matches!(told, Err(Error::Unavailable(_))));
-        let mut other = Box::pin(lines.first(of(99)));
-        assert!((&mut other).now_or_never().is_none());
-        // In the place of one of those who wait for a second time.
-        let mut told = waiting.iter_mut().map(|waits| waits.now_or_never());
-        let told = told.position(|told| matches!(told, Some(Err(Error::Unavailable(_)))));
-        assert!(told.is_some_and(|number| number % 2 == 1), "{told:?}");
         // Whoever follows a link is not kept out by any of them.
         let resets = lines.first(Holder::Reset(Uuid::nil()).into());
         drop(resets.now_or_never().unwrap().unwrap());
         drop(taken);
+        assert!(waiting[0].as_mut().now_or_never().is_none());
+        drop(earlier.now_or_never().unwrap().unwrap());
+        let next = waiting.remove(0);
+        drop(next.now_or_never().unwrap().unwrap());
+    }
+
+    /// One person may have several accounts, whose queues are full.
+    #[tokio::test]
+    async fn however_many_wait_in_other_queues_a_user_finds_room() {
+        let lines = Lines::before(1);
+        let mut waiting = Vec::new();
+        for number in (0..40).flat_map(|user| [user; LINE + 1]) {
+            let of = Holder::User(Uuid::from_u128(number));
+            let mut waits = Box::pin(lines.first(of.into()));
+            // The first of each queue goes on, and has its turn.
+            waiting.push((waits.as_mut().now_or_never(), waits));
+        }
+        let user = Holder::User(Uuid::from_u128(99));
+        let first = lines.first(user.into()).now_or_never().unwrap().unwrap();
+        let mut second = Box::pin(lines.first(user.into()));
+        assert!((&mut second).now_or_never().is_none());
+        drop(first);
+        drop(second.await.unwrap());
     }
 
     #[tokio::test]
@@ -365,12 +387,6 @@ mod tests {
             let first = lines.first(network(0, 0).into()).await.unwrap();
             let told = lines.first(network(0, 0).into()).now_or_never().unwrap();
             assert!(matches!(told, Err(Error::Unavailable(_))));
-            // Nor does a known holder need any of the strangers' room.
-            let known = Holder::User(Uuid::nil());
-            let first_known = lines.first(known.into()).await.unwrap();
-            let mut second = Box::pin(lines.first(known.into()));
-            assert!((&mut second).now_or_never().is_none());
-            drop((first_known, second));
             drop(taken);
             let mut next = Box::pin(lines.first(network(0, 0).into()));
             assert!((&mut next).now_or_never().is_none());

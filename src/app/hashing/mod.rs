@@ -7,19 +7,19 @@
 //!
 //! 1. Each network, and each user, has its own queue, and only the first in each goes on: a caller from elsewhere waits for
 //!    one password of each queue, not for all of them. In the queue of a user, the browser with the fewest recently hashed
-//!    passwords is next, and if the queue is full, the one with most leaves it ([`ranked`]): a thief may be signed in many
-//!    times. Whoever follows a link to set a new password, which ends those sessions, has a queue of their own.
+//!    passwords is next, and among equals the one that has been known for longest; if the queue is full, the last leaves it
+//!    ([`crate::ranked`]). A thief may sign in again and again. Whoever follows a link to set a new password, which ends those sessions, has a queue of their own.
 //! 2. The first strangers in the queues of one site form one more queue, since the owner of a network often has the whole
 //!    site.
 //! 3. Strangers wait for each other first, and so do known holders, who are known by a session, a device cookie or a link.
 //!    Then as many of either kind as there are places wait for a place. So the next caller of one kind waits for one of the
 //!    other kind, however many of those there are.
-//! 4. Among known holders, the one with the fewest recently hashed passwords is next ([`ranked`]): one person may have
+//! 4. Among known holders, the one with the fewest recently hashed passwords is next ([`crate::ranked`]): one person may have
 //!    hundreds of accounts.
 
 mod argon2id;
+mod caller;
 mod lines;
-mod ranked;
 mod threads;
 
 use std::sync::Arc;
@@ -29,11 +29,11 @@ use argon2::password_hash::phc::PasswordHash;
 use tokio::sync::Semaphore;
 
 use self::argon2id::Argon2id;
+pub(super) use self::caller::Caller;
 use self::lines::Lines;
 pub(super) use self::lines::Place;
 use self::threads::Threads;
 use crate::domain::Error;
-use crate::domain::holder::Bearer;
 use crate::domain::secret::Secret;
 
 /// The places at which passwords are hashed, and the queues for them.
@@ -60,33 +60,26 @@ impl Hashing {
         }
     }
 
-    /// Hashes a password for `bearer`, as a PHC string with its own salt.
+    /// Hashes the password that `judge` returns, for `caller`, as a PHC string with its own salt. Judging a password takes
+    /// milliseconds, so it is done in the same place.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when no place is free in time.
-    pub(super) async fn hash(&self, bearer: Bearer, password: Secret) -> Result<Secret, Error> {
-        self.work(bearer, move || hash(&password)).await?
-    }
-
-    /// Runs `work` at one of the places, and returns its result.
-    ///
-    /// # Errors
-    /// As for [`hash`](Hashing::hash).
-    pub(super) async fn work<T: Send + 'static>(
+    /// [`Error::Unavailable`] when no place is free in time; any error of `judge`.
+    pub(super) async fn hash(
         &self,
-        bearer: Bearer,
-        work: impl Fn() -> T + Send + Sync + 'static,
-    ) -> Result<T, Error> {
-        let place = self.place(bearer).await?;
-        self.work_at(place, work).await
+        caller: Caller,
+        judge: impl Fn() -> Result<Secret, Error> + Send + Sync + 'static,
+    ) -> Result<Secret, Error> {
+        let place = self.place(caller).await?;
+        self.work_at(place, move || hash(&judge()?)).await?
     }
 
-    /// Waits in the queues of `bearer`, and then for a place.
+    /// Waits in the queues of `caller`, and then for a place.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when a queue is full, or the wait takes too long.
-    pub(super) async fn place(&self, bearer: Bearer) -> Result<Place, Error> {
-        let first = self.lines.first(bearer).await?;
+    pub(super) async fn place(&self, caller: Caller) -> Result<Place, Error> {
+        let first = self.lines.first(caller).await?;
         first.served(&self.places).await
     }
 
@@ -140,24 +133,24 @@ mod tests {
     use super::*;
     use crate::domain::holder::Holder;
 
-    const NETWORK: Bearer = Bearer {
-        holder: Holder::Address(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST)),
-        credential: None,
-    };
+    const NETWORK: Holder = Holder::Address(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
 
     #[tokio::test]
     async fn a_password_is_kept_as_argon2id_and_salted() {
         let hashing = Hashing::default();
         let hash = async || {
             let password = Secret::from_text("tulip");
-            hashing.hash(NETWORK, password).await.unwrap()
+            hashing
+                .hash(NETWORK.into(), move || Ok(password.clone()))
+                .await
+                .unwrap()
         };
         let (one, two) = (hash().await, hash().await);
         let parameters = "$argon2id$v=19$m=19456,t=2,p=1$";
         assert!(one.reveal().starts_with(parameters), "{}", one.reveal());
         assert_ne!(one, two);
         let verify = async |text: &str, known: Option<&Secret>| {
-            let place = hashing.place(NETWORK).await.unwrap();
+            let place = hashing.place(NETWORK.into()).await.unwrap();
             let verified = hashing.verify(place, Secret::from_text(text), known.cloned());
             verified.await.unwrap()
         };
@@ -174,11 +167,13 @@ mod tests {
         let all = hashing.places.acquire_many(places as u32).await.unwrap();
         // The paused clock jumps to the next timer.
         tokio::time::pause();
-        let late = hashing.hash(NETWORK, Secret::from_text("tulip")).await;
+        let late = hashing
+            .hash(NETWORK.into(), || Ok(Secret::from_text("tulip")))
+            .await;
         assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
         drop(all);
         hashing
-            .hash(NETWORK, Secret::from_text("tulip"))
+            .hash(NETWORK.into(), || Ok(Secret::from_text("tulip")))
             .await
             .unwrap();
     }

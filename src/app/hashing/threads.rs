@@ -23,6 +23,10 @@ const CROWDED: Duration = Duration::from_secs(30);
 /// How long an idle thread is kept, with its memory.
 const KEPT: Duration = Duration::from_secs(10);
 
+/// How much nicer than others the threads are that get a quarter of a core: the system gives 423 parts of it to them where it
+/// gives 1024 to a thread of normal priority. With a tenth, and people who sign in waiting for a few others, that took seconds.
+const LOW: i32 = 4;
+
 /// The threads, by their share of a core.
 #[derive(Debug)]
 pub(super) struct Threads {
@@ -42,7 +46,7 @@ struct Pool(Option<Runtime>);
 enum Priority {
     /// Next to nothing (SCHED_IDLE): any other thread that wakes up has the core at once.
     Spare,
-    /// A tenth: some passwords are hashed even beside an endless stream of requests, which may have to wait for a moment.
+    /// A quarter: some passwords are hashed even beside an endless stream of requests, which may have to wait for a moment.
     Low,
 }
 
@@ -149,7 +153,7 @@ impl Priority {
                 set_thread_priority_and_policy(thread_native_id(), lowest, policy)
             };
             if self == Priority::Low || idle().is_err() {
-                let _ = rustix::process::nice(10);
+                let _ = rustix::process::nice(LOW);
             }
         }
     }
@@ -181,7 +185,7 @@ mod tests {
         assert_eq!(of_work, Priority::Spare);
         let taken = threads.spare_places.acquire().await.unwrap();
         let of_work = threads.carry_out(policy).await.unwrap();
-        assert_eq!(of_work, (Priority::Low, (before.1 + 10).min(19)));
+        assert_eq!(of_work, (Priority::Low, (before.1 + LOW).min(19)));
         drop(taken);
         assert_eq!(policy(), before);
         let blocking = tokio::task::spawn_blocking(policy).await.unwrap();

@@ -1,7 +1,7 @@
 //! A semaphore that serves the waiter with the fewest recent permits first.
 //!
 //! A plain semaphore serves waiters in order of arrival. Then a person with hundreds of accounts is always among the first.
-//! Here each waiter says how much it has recently had, and the one with the least goes first. If too many wait, the last is
+//! Here each waiter has a rank, such as by how much it has recently had, and the one with the lowest goes first. If too many wait, the last is
 //! sent away, so a newcomer who had less always finds room.
 
 use std::collections::BTreeMap;
@@ -12,9 +12,12 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::domain::Error;
 
+/// How much a waiter has had, and since when it is known.
+pub(crate) type Rank = (u64, i64);
+
 /// The permits, and the waiters.
 #[derive(Debug)]
-pub(super) struct Ranked {
+pub(crate) struct Ranked {
     /// How many may wait.
     room: usize,
     state: Mutex<State>,
@@ -23,24 +26,28 @@ pub(super) struct Ranked {
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// By what they have had, then by arrival.
-    waiting: BTreeMap<(u64, u64), oneshot::Sender<Permit>>,
+    /// By rank, then by arrival.
+    waiting: BTreeMap<(Rank, u64), oneshot::Sender<Permit>>,
     came: u64,
 }
 
 /// One of the permits, held until dropped.
 #[derive(Debug)]
-pub(super) struct Permit(Arc<Ranked>);
+pub(crate) struct Permit {
+    /// Whether others were before it.
+    pub(crate) has_waited: bool,
+    of: Arc<Ranked>,
+}
 
 /// Removes a waiter when dropped.
 struct Waiting<'a> {
     ranked: &'a Ranked,
-    key: (u64, u64),
+    key: (Rank, u64),
 }
 
 impl Ranked {
     /// With this many permits, and room for so many waiters.
-    pub(super) fn new(permits: usize, room: usize) -> Ranked {
+    pub(crate) fn new(permits: usize, room: usize) -> Ranked {
         let state = State {
             free: permits,
             waiting: BTreeMap::new(),
@@ -52,20 +59,13 @@ impl Ranked {
         }
     }
 
-    /// A permit that is free now.
-    pub(super) fn try_acquire(self: &Arc<Self>) -> Option<Permit> {
-        let mut state = self.state();
-        state.free = state.free.checked_sub(1)?;
-        Some(Permit(Arc::clone(self)))
-    }
-
-    /// Waits for a permit, behind the waiters who `had` less.
+    /// Waits for a permit, behind the waiters of a lower `rank`.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when none is free in time, or there is no room for all who had less and this waiter.
-    pub(super) async fn acquire(
+    /// [`Error::Unavailable`] when none is free in time, or there is no room behind those of a lower rank.
+    pub(crate) async fn acquire(
         self: &Arc<Self>,
-        had: u64,
+        rank: Rank,
         deadline: Instant,
     ) -> Result<Permit, Error> {
         let (permit, comes) = oneshot::channel();
@@ -73,10 +73,13 @@ impl Ranked {
             let mut state = self.state();
             if state.free > 0 {
                 state.free -= 1;
-                return Ok(Permit(Arc::clone(self)));
+                return Ok(Permit {
+                    has_waited: false,
+                    of: Arc::clone(self),
+                });
             }
             state.came += 1;
-            let key = (had, state.came);
+            let key = (rank, state.came);
             state.waiting.insert(key, permit);
             if state.waiting.len() > self.room {
                 // Whoever waits for it is told.
@@ -103,14 +106,18 @@ impl Drop for Waiting<'_> {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.of.state();
         let Some((_, next)) = state.waiting.pop_first() else {
             state.free += 1;
             return;
         };
         drop(state);
+        let permit = Permit {
+            has_waited: true,
+            of: Arc::clone(&self.of),
+        };
         // A waiter that is gone drops the permit, which passes it on to the next.
-        drop(next.send(Permit(Arc::clone(&self.0))));
+        drop(next.send(permit));
     }
 }
 
@@ -130,10 +137,10 @@ mod tests {
     #[tokio::test]
     async fn whoever_had_least_goes_first_and_then_whoever_came_first() {
         let ranked = Arc::new(Ranked::new(1, 10));
-        let taken = ranked.acquire(0, soon()).await.unwrap();
+        let taken = ranked.acquire((0, 0), soon()).await.unwrap();
         let served = Mutex::new(Vec::new());
         let one = async |(had, name)| {
-            let permit = ranked.acquire(had, soon()).await.unwrap();
+            let permit = ranked.acquire((had, 0), soon()).await.unwrap();
             served.lock().unwrap().push(name);
             drop(permit);
         };
@@ -146,14 +153,16 @@ mod tests {
     #[tokio::test]
     async fn beyond_its_room_whoever_had_most_is_told() {
         let ranked = Arc::new(Ranked::new(1, 2));
-        let taken = ranked.try_acquire().unwrap();
-        assert!(ranked.try_acquire().is_none());
-        let (least, some) = (ranked.acquire(0, soon()), ranked.acquire(1, soon()));
+        let taken = ranked.acquire((0, 0), soon()).await.unwrap();
+        let (least, some) = (
+            ranked.acquire((0, 0), soon()),
+            ranked.acquire((1, 0), soon()),
+        );
         let (mut least, mut some) = (Box::pin(least), Box::pin(some));
         assert!((&mut least).now_or_never().is_none() && (&mut some).now_or_never().is_none());
-        let most = ranked.acquire(2, soon()).now_or_never().unwrap();
+        let most = ranked.acquire((2, 0), soon()).now_or_never().unwrap();
         assert!(matches!(most, Err(Error::Unavailable(_))), "{most:?}");
-        let mut newcomer = Box::pin(ranked.acquire(0, soon()));
+        let mut newcomer = Box::pin(ranked.acquire((0, 0), soon()));
         assert!((&mut newcomer).now_or_never().is_none());
         let some = some.now_or_never().unwrap();
         assert!(matches!(some, Err(Error::Unavailable(_))), "{some:?}");
@@ -166,11 +175,11 @@ mod tests {
     #[tokio::test]
     async fn whoever_stops_waiting_leaves_nothing_behind() {
         let ranked = Arc::new(Ranked::new(1, 10));
-        let taken = ranked.acquire(0, soon()).await.unwrap();
-        assert!(ranked.acquire(0, soon()).now_or_never().is_none());
+        let taken = ranked.acquire((0, 0), soon()).await.unwrap();
+        assert!(ranked.acquire((0, 0), soon()).now_or_never().is_none());
         assert!(ranked.state().waiting.is_empty());
         // The permit is on its way to a waiter that has just stopped.
-        let mut waits = Box::pin(ranked.acquire(0, soon()));
+        let mut waits = Box::pin(ranked.acquire((0, 0), soon()));
         assert!((&mut waits).now_or_never().is_none());
         drop(taken);
         drop(waits);
@@ -180,7 +189,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_waits_too_long_is_told() {
         let ranked = Arc::new(Ranked::new(0, 10));
-        let late = ranked.acquire(0, soon()).await;
+        let late = ranked.acquire((0, 0), soon()).await;
         assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
         assert!(ranked.state().waiting.is_empty());
     }
