@@ -1,19 +1,17 @@
-//! A semaphore that serves the waiter with the fewest recent permits first.
+//! A semaphore that serves those who had little before those who had much.
 //!
 //! A plain semaphore serves waiters in order of arrival. Then a person with hundreds of accounts is always among the first.
-//! Here each waiter has a rank, such as by how much it has recently had, and the one with the lowest goes first. If too many wait, the last is
-//! sent away, so a newcomer who had less always finds room.
+//! Here each waiter has a handicap, by how much it has recently had: it waits as if it had come that much later. So nobody
+//! waits forever behind others who had less, however many of these there are. If too many wait, the last is sent away.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 use crate::domain::Error;
-
-/// How much a waiter has had, and since when it is known.
-pub(crate) type Rank = (u64, i64);
 
 /// The permits, and the waiters.
 #[derive(Debug)]
@@ -26,8 +24,8 @@ pub(crate) struct Ranked {
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// By rank, then by arrival.
-    waiting: BTreeMap<(Rank, u64), oneshot::Sender<Permit>>,
+    /// By when they came, with their handicaps; a number tells equals apart.
+    waiting: BTreeMap<(Instant, u64), oneshot::Sender<Permit>>,
     came: u64,
 }
 
@@ -42,7 +40,7 @@ pub(crate) struct Permit {
 /// Removes a waiter when dropped.
 struct Waiting<'a> {
     ranked: &'a Ranked,
-    key: (Rank, u64),
+    key: (Instant, u64),
 }
 
 impl Ranked {
@@ -59,13 +57,13 @@ impl Ranked {
         }
     }
 
-    /// Waits for a permit, behind the waiters of a lower `rank`.
+    /// Waits for a permit, as if the caller had come later by the `handicap`.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when none is free in time, or there is no room behind those of a lower rank.
+    /// [`Error::Unavailable`] when none is free in time, or there is no room behind those who wait.
     pub(crate) async fn acquire(
         self: &Arc<Self>,
-        rank: Rank,
+        handicap: Duration,
         deadline: Instant,
     ) -> Result<Permit, Error> {
         let (permit, comes) = oneshot::channel();
@@ -79,7 +77,7 @@ impl Ranked {
                 });
             }
             state.came += 1;
-            let key = (rank, state.came);
+            let key = (Instant::now() + handicap, state.came);
             state.waiting.insert(key, permit);
             if state.waiting.len() > self.room {
                 // Whoever waits for it is told.
@@ -123,12 +121,14 @@ impl Drop for Permit {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use futures::FutureExt;
     use futures::future::{join, join_all};
 
     use super::*;
+
+    fn later(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
 
     fn soon() -> Instant {
         Instant::now() + Duration::from_secs(5)
@@ -137,10 +137,10 @@ mod tests {
     #[tokio::test]
     async fn whoever_had_least_goes_first_and_then_whoever_came_first() {
         let ranked = Arc::new(Ranked::new(1, 10));
-        let taken = ranked.acquire((0, 0), soon()).await.unwrap();
+        let taken = ranked.acquire(later(0), soon()).await.unwrap();
         let served = Mutex::new(Vec::new());
         let one = async |(had, name)| {
-            let permit = ranked.acquire((had, 0), soon()).await.unwrap();
+            let permit = ranked.acquire(later(had), soon()).await.unwrap();
             served.lock().unwrap().push(name);
             drop(permit);
         };
@@ -150,19 +150,37 @@ mod tests {
         assert_eq!(ranked.state().free, 1);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn whoever_had_much_waits_for_those_who_come_in_that_time_and_for_no_others() {
+        let ranked = Arc::new(Ranked::new(1, 10));
+        let taken = ranked.acquire(later(0), soon()).await.unwrap();
+        let mut much = Box::pin(ranked.acquire(later(2), soon()));
+        assert!((&mut much).now_or_never().is_none());
+        tokio::time::advance(later(1)).await;
+        let mut earlier = Box::pin(ranked.acquire(later(0), soon()));
+        assert!((&mut earlier).now_or_never().is_none());
+        tokio::time::advance(later(2)).await;
+        let mut late = Box::pin(ranked.acquire(later(0), soon()));
+        assert!((&mut late).now_or_never().is_none());
+        drop(taken);
+        for next in [earlier, much, late] {
+            drop(next.now_or_never().unwrap().unwrap());
+        }
+    }
+
     #[tokio::test]
     async fn beyond_its_room_whoever_had_most_is_told() {
         let ranked = Arc::new(Ranked::new(1, 2));
-        let taken = ranked.acquire((0, 0), soon()).await.unwrap();
+        let taken = ranked.acquire(later(0), soon()).await.unwrap();
         let (least, some) = (
-            ranked.acquire((0, 0), soon()),
-            ranked.acquire((1, 0), soon()),
+            ranked.acquire(later(0), soon()),
+            ranked.acquire(later(1), soon()),
         );
         let (mut least, mut some) = (Box::pin(least), Box::pin(some));
         assert!((&mut least).now_or_never().is_none() && (&mut some).now_or_never().is_none());
-        let most = ranked.acquire((2, 0), soon()).now_or_never().unwrap();
+        let most = ranked.acquire(later(2), soon()).now_or_never().unwrap();
         assert!(matches!(most, Err(Error::Unavailable(_))), "{most:?}");
-        let mut newcomer = Box::pin(ranked.acquire((0, 0), soon()));
+        let mut newcomer = Box::pin(ranked.acquire(later(0), soon()));
         assert!((&mut newcomer).now_or_never().is_none());
         let some = some.now_or_never().unwrap();
         assert!(matches!(some, Err(Error::Unavailable(_))), "{some:?}");
@@ -175,11 +193,11 @@ mod tests {
     #[tokio::test]
     async fn whoever_stops_waiting_leaves_nothing_behind() {
         let ranked = Arc::new(Ranked::new(1, 10));
-        let taken = ranked.acquire((0, 0), soon()).await.unwrap();
-        assert!(ranked.acquire((0, 0), soon()).now_or_never().is_none());
+        let taken = ranked.acquire(later(0), soon()).await.unwrap();
+        assert!(ranked.acquire(later(0), soon()).now_or_never().is_none());
         assert!(ranked.state().waiting.is_empty());
         // The permit is on its way to a waiter that has just stopped.
-        let mut waits = Box::pin(ranked.acquire((0, 0), soon()));
+        let mut waits = Box::pin(ranked.acquire(later(0), soon()));
         assert!((&mut waits).now_or_never().is_none());
         drop(taken);
         drop(waits);
@@ -189,7 +207,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_waits_too_long_is_told() {
         let ranked = Arc::new(Ranked::new(0, 10));
-        let late = ranked.acquire((0, 0), soon()).await;
+        let late = ranked.acquire(later(0), soon()).await;
         assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
         assert!(ranked.state().waiting.is_empty());
     }

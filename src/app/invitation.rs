@@ -250,7 +250,7 @@ impl App {
             deactivated_at: None,
         };
         let user_id = made.id;
-        let caller = join.browser.caller();
+        let caller = join.browser.caller(now);
         let hash = self.hash_new_password(caller, join.password, &made);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(user_id, &hash, now);

@@ -3,6 +3,7 @@
 use super::App;
 use super::browser_session::{end_app_sessions, end_browsers, end_other_browsers, require_person};
 use super::deactivation::require_active;
+use super::hashing::Caller;
 use super::sign_in::{Browser, Cookies};
 use super::user::require_user;
 use crate::domain::Error;
@@ -129,7 +130,8 @@ impl App {
     ) -> Result<Secret, Error> {
         self.require_passwords()?;
         let (now, user_id) = (self.now(), person.user_id);
-        let hash = self.hash_new_password(in_browser.into(), typed, &in_browser.user);
+        let caller = Caller::in_session(in_browser, now);
+        let hash = self.hash_new_password(caller, typed, &in_browser.user);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(user_id, &hash, now);
         let actor = Actor::Person(person.clone());

@@ -103,7 +103,7 @@ impl App {
             },
             created_at: now,
         };
-        let caller = set_up.browser.caller();
+        let caller = set_up.browser.caller(now);
         let hash = self.hash_new_password(caller, set_up.password, &owner);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(owner.id, &hash, now);

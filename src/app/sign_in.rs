@@ -75,9 +75,9 @@ pub struct Cookies {
 
 impl Browser {
     /// For whom a password is hashed: the session, or else the network.
-    pub(super) fn caller(&self) -> Caller {
+    pub(super) fn caller(&self, now: Timestamp) -> Caller {
         match &self.session {
-            Some(session) => session.into(),
+            Some(in_browser) => Caller::in_session(in_browser, now),
             None => Holder::Address(network(self.visitor.address)).into(),
         }
     }
@@ -191,8 +191,9 @@ impl App {
         // An attempt that finds no place in time has tried nothing, and leaves nothing behind. A user who has signed in here
         // before does not wait as strangers do.
         let at_home = known.user_id.zip(of_device);
-        let at_home = at_home.map(|(user_id, device)| Caller::at_home(user_id, device));
-        let caller = at_home.unwrap_or_else(|| browser.caller());
+        let now = self.now();
+        let at_home = at_home.map(|(user_id, device)| Caller::at_home(user_id, device, now));
+        let caller = at_home.unwrap_or_else(|| browser.caller(now));
         let place = self.hashing.place(caller).await?;
         let now = self.now();
         // An unknown email gets the nil user id, so nothing is recorded for it, at the cost of the same work.

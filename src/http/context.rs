@@ -1,17 +1,19 @@
 //! The state that all requests share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::HeaderValue;
 use openapi_dropshot_runtime::Rejection;
 use slog::Logger;
+use tokio::time::Instant;
 
 use super::concurrency_limit::ConcurrencyLimit;
 use super::cors::Cors;
 use super::interceptor::Interceptor;
 use super::places::Places;
 use super::rejection::Error;
-use super::turns::Turns;
+use super::turns::{self, Turns};
 use super::unsent::Unsent;
 use crate::admin::ReplicaState;
 use crate::admin::metrics::Load;
@@ -47,25 +49,36 @@ pub struct Context {
     pub(super) traces: Option<Arc<Traces>>,
 }
 
+/// How long an answer may take without a second look at who may have it.
+const AT_ONCE: Duration = Duration::from_millis(100);
+
 /// A request as dropshot hands it over.
 pub(crate) type RequestContext = dropshot::RequestContext<Context>;
 
+/// Makes an answer. Whoever has waited meanwhile, such as for a body, a password to be compared or the database, may have lost
+/// the right to it: if it took long, or there was a wait for a turn, `check` is asked.
+///
+/// # Errors
+/// Any error of `make`, and of `check`.
+pub(crate) async fn still_allowed<T, E>(
+    make: impl Future<Output = Result<T, E>>,
+    check: impl AsyncFnOnce(&T) -> Result<(), E>,
+) -> Result<T, E> {
+    let begun = Instant::now();
+    let made = make.await?;
+    if begun.elapsed() > AT_ONCE || turns::has_waited() {
+        check(&made).await?;
+    }
+    Ok(made)
+}
+
 impl Context {
-    /// Waits for the next turn of `holder` to make a list, or a page of one ([`Turns`]). `check` refuses a caller whose right
-    /// to it has ended while it waited.
+    /// Waits for the next turn of `holder` to make a list, or a page of one ([`Turns`]).
     ///
     /// # Errors
-    /// [`Error::Overloaded`] when too many wait; any error of `check`.
-    pub(crate) async fn list_turn(
-        &self,
-        holder: Holder,
-        check: impl AsyncFnOnce() -> Result<(), Error>,
-    ) -> Result<(), Rejection<Error>> {
-        let checked = match self.lists.next(holder).await {
-            Ok(true) => check().await,
-            at_once => at_once.map(drop),
-        };
-        checked.map_err(Rejection::Error)
+    /// [`Error::Overloaded`] when too many wait, or it takes too long.
+    pub(crate) async fn list_turn(&self, holder: Holder) -> Result<(), Rejection<Error>> {
+        self.lists.next(holder).await.map_err(Rejection::Error)
     }
 
     /// Returns the state of a server of `app`; requests are logged to `log`.

@@ -50,7 +50,7 @@ use crate::generated;
 pub use api::{Api, Service};
 pub(crate) use concurrency_limit::Permit;
 pub use context::Context;
-pub(crate) use context::RequestContext;
+pub(crate) use context::{RequestContext, still_allowed};
 pub(crate) use credential::{address, browser, cookie, stranger, visitor};
 pub(crate) use docs::register_at_root;
 pub(crate) use error::answer as problem;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use openapi_dropshot_runtime::{Rejection, Request, Unchecked, json};
 
-use super::context::RequestContext;
+use super::context::{RequestContext, still_allowed};
 use super::credential::require_api_key;
 use super::error;
 use super::received::{received, received_noting};
@@ -26,17 +26,16 @@ pub(super) async fn list_products(
     request: Unchecked<ListProductsRequest>,
 ) -> Result<ListProductsAnswer, Rejection<Error>> {
     let (request, _permit) = received(context, &caller, request).await?;
-    let (shared, team) = (context.context(), caller.team_id.into());
-    shared
-        .list_turn(team, || require_api_key(context, &caller))
-        .await?;
     let status = filter(request.status);
     // The document bounds it to 1..=100.
     let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);
     let after = request.after.as_ref().map(|cursor| cursor.as_str());
-    let page = app(context)
-        .list_products(&caller, status, limit, after)
-        .await?;
+    let list = async {
+        context.context().list_turn(caller.team_id.into()).await?;
+        let list = app(context).list_products(&caller, status, limit, after);
+        Ok(list.await?)
+    };
+    let page = read_by(context, &caller, list).await?;
     Ok(ListProductsAnswer::new(page_response(page)?))
 }
 
@@ -70,9 +69,11 @@ pub(super) async fn get_product(
     request: Unchecked<GetProductRequest>,
 ) -> Result<GetProductAnswer, Rejection<Error>> {
     let (request, _permit) = received(context, &caller, request).await?;
-    let product = app(context)
-        .get_product(&caller, request.id.0.into())
-        .await?;
+    let get = async {
+        let get = app(context).get_product(&caller, request.id.0.into());
+        Ok(get.await?)
+    };
+    let product = read_by(context, &caller, get).await?;
     Ok(GetProductAnswer::new(product_response(product)?))
 }
 
@@ -110,6 +111,19 @@ pub(super) async fn archive_product(
         .archive_product(&caller, request.id.0.into(), None)
         .await?;
     Ok(ArchiveProductAnswer::new())
+}
+
+/// What `read` returns, unless the key has ended meanwhile.
+async fn read_by<T>(
+    context: &RequestContext,
+    key: &ApiKey,
+    read: impl Future<Output = Result<T, Rejection<Error>>>,
+) -> Result<T, Rejection<Error>> {
+    let check = async |_: &T| {
+        let valid = require_api_key(context, key).await;
+        valid.map_err(Rejection::Error)
+    };
+    still_allowed(read, check).await
 }
 
 fn app(context: &RequestContext) -> &App {

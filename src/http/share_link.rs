@@ -2,7 +2,7 @@
 
 use openapi_dropshot_runtime::{Rejection, Unchecked};
 
-use super::context::RequestContext;
+use super::context::{RequestContext, still_allowed};
 use super::credential::require_access_token;
 use super::error;
 use super::rejection::Error;
@@ -29,12 +29,16 @@ pub(super) async fn list_links(
     // rest.
     app.membership(team_id, caller.user_id).await?;
     let request = request.check().await?;
-    let shared = context.context();
-    shared
-        .list_turn(team_id.into(), || require_access_token(context))
-        .await?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
-    let links = app.list_links(caller.user_id, team_id, item_id).await?;
+    let list = async {
+        context.context().list_turn(team_id.into()).await?;
+        Ok(app.list_links(caller.user_id, team_id, item_id).await?)
+    };
+    let check = async |_: &Vec<ShareLink>| {
+        let valid = require_access_token(context).await;
+        valid.map_err(Rejection::Error)
+    };
+    let links = still_allowed(list, check).await?;
     Ok(ListLinksAnswer::new(
         page_response(app, links)?,
         types::CacheControl::NoStore,

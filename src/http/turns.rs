@@ -7,11 +7,12 @@
 //!
 //! 1. A team makes [a few](Turns::on) lists at once, and its next ones wait for these. A task that waits is not ready, so
 //!    none stands behind it. Some may wait ([`LINE`]); the rest are told to try again, since each has a permit meanwhile.
-//! 2. [Some](Turns::on) are made at once in all, and the next is of the team or user that had the fewest of late: a person may
-//!    have several accounts, and on the pages of each there are lists.
+//! 2. [Some](Turns::on) are made at once in all, and a team or user waits the longer the more it had of late ([`crate::ranked`]):
+//!    a person may have several accounts, and on the pages of each there are lists.
 //! 3. A request that gets a turn first lets all others that are ready run. (A list made without a pause would be done before
 //!    the next could wait for it.)
-//! 4. A request that has waited checks again that its caller may have the list: the right may have ended meanwhile.
+//! 4. Whether a request has waited is known until it is answered: the right of its caller may have ended meanwhile
+//!    ([`has_waited`]).
 //! 5. A turn is kept until the answer is compressed ([`until_answered`]).
 
 use std::cell::Cell;
@@ -31,10 +32,13 @@ use crate::ranked::{Permit, Ranked};
 use crate::settings::Database;
 
 /// How many lists of a holder are counted at most.
-const COUNTED: u32 = 600;
+const COUNTED: u32 = 60;
 
 /// Seconds after which one of them is forgotten.
 const FORGOTTEN: u32 = 1;
+
+/// How much later a request waits than it came, for each of them.
+const FOR_EACH: Duration = Duration::from_millis(5);
 
 /// How long a request waits behind those of other holders.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,12 +49,30 @@ const LINE: usize = 256;
 
 tokio::task_local! {
     /// The turn of the request that is served by this task.
-    static TURN: Cell<Option<(Turn, Permit)>>;
+    static TURN: Cell<Option<Held>>;
 }
 
 /// Runs all the work for a request, and keeps a turn that it takes until the end (step 5).
 pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Output> {
     TURN.scope(Cell::new(None), work)
+}
+
+/// The turn of a request: its holder's, and that of all.
+struct Held {
+    has_waited: bool,
+    _own: Turn,
+    _all: Permit,
+}
+
+/// Whether the request that is served by this task has a turn for which it has waited.
+pub(super) fn has_waited() -> bool {
+    let look = |turn: &Cell<Option<Held>>| {
+        let held = turn.take();
+        let waited = held.as_ref().is_some_and(|it| it.has_waited);
+        turn.set(held);
+        waited
+    };
+    TURN.try_with(look).unwrap_or(false)
 }
 
 /// The turns of all holders.
@@ -83,22 +105,28 @@ impl Turns {
         }
     }
 
-    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered). Returns whether
-    /// others were before it.
+    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered).
     ///
     /// # Errors
     /// [`Error::Overloaded`] when too many requests wait for one, or it takes too long.
-    pub(super) async fn next(&self, holder: Holder) -> Result<bool, Error> {
+    pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
         let none = || Error::Overloaded(Shortage::Turns);
         let own = self.own.turn(holder).await.ok_or_else(none)?;
-        let rank = (self.had.count(holder), 0);
-        let all = self.all.acquire(rank, Instant::now() + QUEUE_TIMEOUT);
+        // At most 59.
+        let had = u32::try_from(self.had.count(holder)).unwrap_or(COUNTED);
+        let all = self
+            .all
+            .acquire(FOR_EACH * had, Instant::now() + QUEUE_TIMEOUT);
         let all = all.await.map_err(|_| none())?;
-        let has_waited = own.has_waited || all.has_waited;
+        let held = Held {
+            has_waited: own.has_waited || all.has_waited,
+            _own: own,
+            _all: all,
+        };
         // Without a request there is nothing to keep it for.
-        _ = TURN.try_with(|it| it.set(Some((own, all))));
+        _ = TURN.try_with(|it| it.set(Some(held)));
         yield_now().await; // step 3
-        Ok(has_waited)
+        Ok(())
     }
 }
 

@@ -3,7 +3,6 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use ::http::header::SET_COOKIE;
 use ::http::{Method, Response};
@@ -16,7 +15,6 @@ use futures::poll;
 use openapi_dropshot_runtime::{Rejection, without_body};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::time::Instant;
 
 use super::answer::protect;
 use super::cookies::Cookie;
@@ -33,9 +31,6 @@ use crate::http::{
 
 /// dropshot does not know HTML; this is for documents, and no document has these endpoints.
 const JSON: &str = "application/json";
-
-/// How long a page may take without that it is asked again who may see it.
-const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// What a page returns.
 pub(super) type Answer = Result<Response<Bytes>, Failure>;
@@ -230,22 +225,23 @@ where
     http::serve(&context, path, name, admit, answer, fail).await
 }
 
-/// Handles a request. Who has waited meanwhile, such as for a password to be compared, for a turn or for the database, may have
-/// lost the right to see what is shown.
+/// Handles a request.
 async fn answered<F>(visit: &Arc<Visit>, handle: impl FnOnce(Arc<Visit>) -> F) -> Answer
 where
     F: Future<Output = Answer>,
 {
     visit.require_own_origin()?;
-    let begun = Instant::now();
-    let answer = match handle(Arc::clone(visit)).await {
-        Err(Failure::Answered(page)) => *page,
-        answered => answered?,
+    let make = async {
+        match handle(Arc::clone(visit)).await {
+            Err(Failure::Answered(page)) => Ok(*page),
+            answered => answered,
+        }
     };
-    if begun.elapsed() > AT_ONCE && !answer.status().is_redirection() {
-        visit.require_reader().await?;
-    }
-    Ok(answer)
+    let check = async |answer: &Response<Bytes>| match answer.status().is_redirection() {
+        true => Ok(()),
+        false => visit.require_reader().await,
+    };
+    http::still_allowed(make, check).await
 }
 
 /// Step 4, and a permit to work on the request. The session may end while the form is on its way.

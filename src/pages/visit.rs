@@ -11,14 +11,13 @@ use super::site::Site;
 use crate::app::App;
 use crate::app::sign_in::Browser;
 use crate::client_address::network;
-use crate::domain;
 use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::RoleRule;
 use crate::domain::secret::{Digest, Secret};
-use crate::http::{Error, RequestContext, address, cookie, visitor};
+use crate::http::{RequestContext, address, cookie, visitor};
 use crate::oidc::CALLBACK;
 
 /// How many parameters of a query are read: each page has a few, and a query may have thirty thousand.
@@ -156,30 +155,25 @@ impl Visit {
     /// Waits for a turn to make a long page, of a team or of the user's own.
     ///
     /// # Errors
-    /// When too many wait for one; as for [`require_reader`](Visit::require_reader) after a wait.
+    /// When too many wait for one, or it takes too long.
     pub(super) async fn list_turn(&self, of: impl Into<Holder>) -> Result<(), Failure> {
-        let check = async || self.reads_on().await.map_err(Error::Domain);
-        let turn = self.context.context().list_turn(of.into(), check);
-        Ok(turn.await?)
+        Ok(self.context.context().list_turn(of.into()).await?)
     }
 
     /// Refuses a user who is no longer signed in, or may no longer see pages of the team that this one is about; a visitor who
     /// was not signed in is let through.
     ///
     /// # Errors
-    /// [`Failure::NotSignedIn`], [`Failure::NotFound`], [`domain::Error::RoleInsufficient`]; any store error.
+    /// [`Failure::NotSignedIn`], [`Failure::NotFound`], [`Error::RoleInsufficient`](crate::domain::Error::RoleInsufficient); any store error.
     pub(super) async fn require_reader(&self) -> Result<(), Failure> {
-        Ok(self.reads_on().await?)
-    }
-
-    async fn reads_on(&self) -> Result<(), domain::Error> {
         let Some(InBrowser { user, session, .. }) = &self.in_browser else {
             return Ok(());
         };
         let team = self.team.get().copied();
-        self.app()
-            .require_reader(user.id.into(), user.id, session.id, team)
-            .await
+        let required = self
+            .app()
+            .require_reader(user.id.into(), user.id, session.id, team);
+        Ok(required.await?)
     }
 
     /// Returns what was asked for, to come back to it.

@@ -1,5 +1,7 @@
 //! Who needs a password hashed.
 
+use std::time::Duration;
+
 use crate::domain::browser_session::InBrowser;
 use crate::domain::device_cookie::Device;
 use crate::domain::holder::{Bearer, Holder};
@@ -10,38 +12,40 @@ use crate::domain::time::Timestamp;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
     pub(super) bearer: Bearer,
-    /// When the credential was issued.
-    pub(super) since: Timestamp,
+    /// The age of the credential.
+    pub(super) age: Duration,
 }
 
 impl Caller {
+    /// A user who is signed in.
+    pub(crate) fn in_session(in_browser: &InBrowser, now: Timestamp) -> Caller {
+        Caller {
+            bearer: in_browser.into(),
+            age: now.since(in_browser.session.created_at),
+        }
+    }
+
     /// A user in a browser that is known, but not signed in.
-    pub(crate) fn at_home(user_id: UserId, device: Device) -> Caller {
+    pub(crate) fn at_home(user_id: UserId, device: Device, now: Timestamp) -> Caller {
         let bearer = Bearer {
             holder: user_id.into(),
             credential: Some(device.source.id()),
         };
-        Caller {
-            bearer,
-            since: device.since,
-        }
+        // A cookie of an earlier release has no time, and seems to be of another age.
+        let age = match device.since > now {
+            true => Duration::MAX,
+            false => now.since(device.since),
+        };
+        Caller { bearer, age }
     }
 }
 
-impl From<&InBrowser> for Caller {
-    fn from(in_browser: &InBrowser) -> Caller {
-        Caller {
-            bearer: in_browser.into(),
-            since: in_browser.session.created_at,
-        }
-    }
-}
-
+/// Without a credential that has an age.
 impl From<Holder> for Caller {
     fn from(holder: Holder) -> Caller {
         Caller {
             bearer: holder.into(),
-            since: Timestamp::from_millis(0),
+            age: Duration::MAX,
         }
     }
 }

@@ -32,6 +32,16 @@ const COUNTED: u32 = 60;
 /// Seconds after which one of them is forgotten.
 const FORGOTTEN: u32 = 600;
 
+/// The handicap for the first of them, and for each doubling of what was had: in that time, every one of a dozen users has one.
+/// It ends at [`MOST`], so that those who had many do not wait in vain where there are no others.
+const FOR_A_DOUBLING: Duration = Duration::from_secs(3);
+const MOST: Duration = Duration::from_secs(8);
+
+/// The handicap of a credential that was just issued: a person may have new ones and new accounts all the time. It shrinks until
+/// the credential is [`OLD`].
+const FOR_A_NEW_ONE: Duration = Duration::from_secs(5);
+const OLD: Duration = Duration::from_mins(10);
+
 /// The callers who wait for a place.
 #[derive(Debug)]
 pub(super) struct Lines {
@@ -81,8 +91,8 @@ pub(super) struct First {
 /// The callers of one kind.
 enum Peers {
     Strangers(Arc<Semaphore>),
-    /// With how many of this holder's passwords were recently hashed.
-    Known(Arc<Ranked>, u64),
+    /// With the handicap of this holder.
+    Known(Arc<Ranked>, Duration),
 }
 
 /// What the first in its queues holds.
@@ -138,7 +148,8 @@ impl Lines {
             holder => {
                 let held = self.known(caller, deadline).await?;
                 let had = self.of_holders.count(holder);
-                (Peers::Known(Arc::clone(&self.known), had), held)
+                let peers = Arc::clone(&self.known);
+                (Peers::Known(peers, handicap(had, caller.age)), held)
             }
         };
         Ok(First {
@@ -172,13 +183,21 @@ impl Lines {
     }
 
     async fn known(&self, caller: Caller, deadline: Instant) -> Result<Held, Error> {
-        let Caller { bearer, since } = caller;
+        let Caller { bearer, age } = caller;
         let queue = self.queues.get(bearer.holder, || Ranked::new(1, LINE));
-        let rank = (self.of_bearers.count(bearer), since.as_millis());
-        let turn = queue.acquire(rank, deadline).await;
+        let had = self.of_bearers.count(bearer);
+        let turn = queue.acquire(handicap(had, age), deadline).await;
         // Who was sent away has had nothing.
         let turn = turn.inspect_err(|_| self.of_bearers.give_back(bearer))?;
         Ok(Held::Known { _turn: turn })
+    }
+
+    /// Forgets the password of a caller who had the [first](Lines::first) place, but was not [served](First::served).
+    pub(super) fn had_nothing(&self, bearer: Bearer) {
+        if !bearer.holder.is_address() {
+            self.of_holders.give_back(bearer.holder);
+            self.of_bearers.give_back(bearer);
+        }
     }
 
     fn line(&self, whose: Whose) -> Arc<Line> {
@@ -199,8 +218,8 @@ impl First {
             Peers::Strangers(peers) => Next::Stranger {
                 _permit: acquire(peers, self.deadline).await?,
             },
-            Peers::Known(peers, had) => Next::Known {
-                _permit: peers.acquire((*had, 0), self.deadline).await?,
+            Peers::Known(peers, handicap) => Next::Known {
+                _permit: peers.acquire(*handicap, self.deadline).await?,
             },
         };
         Ok(Place {
@@ -209,6 +228,15 @@ impl First {
             _first: self,
         })
     }
+}
+
+/// How much later a caller waits than it came, after `had` passwords and with a credential of that age.
+fn handicap(had: u64, age: Duration) -> Duration {
+    // 1 after the first, 2 after three, 3 after seven.
+    let doublings = (1.0 + had as f64).log2();
+    let had = FOR_A_DOUBLING.mul_f64(doublings);
+    let young = OLD.saturating_sub(age).div_f64(OLD.as_secs_f64());
+    had.min(MOST) + FOR_A_NEW_ONE.mul_f64(young.as_secs_f64())
 }
 
 async fn acquire(
@@ -228,7 +256,6 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::domain::time::Timestamp;
 
     fn network(site: u16, number: u16) -> Holder {
         Holder::Address(IpAddr::from([0x2001, 0xdb8, site, number, 0, 0, 0, 1]))
@@ -305,31 +332,34 @@ mod tests {
         }
     }
 
-    /// Who knows the password of an account may sign in to it many times.
-    #[tokio::test]
-    async fn whoever_had_fewer_of_the_passwords_of_a_user_goes_first_and_finds_room() {
-        let lines = Lines::before(1);
-        let of = |credential, since| Caller {
+    fn of(credential: u128, age: Duration) -> Caller {
+        Caller {
             bearer: Bearer {
                 holder: Holder::User(Uuid::nil()),
                 credential: Some(Uuid::from_u128(credential)),
             },
-            since: Timestamp::from_millis(since),
-        };
-        let taken = lines.first(of(0, 1)).await.unwrap();
+            age,
+        }
+    }
+
+    /// Who knows the password of an account may sign in to it many times.
+    #[tokio::test(start_paused = true)]
+    async fn whoever_had_fewer_of_the_passwords_of_a_user_goes_first_and_finds_room() {
+        let lines = Lines::before(1);
+        let taken = lines.first(of(0, OLD)).await.unwrap();
         let mut waiting = Vec::new();
         for credential in 1..=LINE as u128 {
-            let mut waits = Box::pin(lines.first(of(credential, 2)));
+            let mut waits = Box::pin(lines.first(of(credential, OLD / 2)));
             assert!((&mut waits).now_or_never().is_none());
             waiting.push(waits);
         }
-        // Neither the one that had one before, nor a later one finds room; trying again does not matter.
-        for late in [of(0, 1), of(98, 3), of(98, 3)] {
-            let told = lines.first(late).now_or_never().unwrap();
+        // One that was just issued finds no room; trying again does not matter.
+        for _ in 0..3 {
+            let told = lines.first(of(98, Duration::ZERO)).now_or_never().unwrap();
             assert!(matches!(told, Err(Error::Unavailable(_))));
         }
-        let mut earlier = Box::pin(lines.first(of(99, 1)));
-        assert!((&mut earlier).now_or_never().is_none());
+        let mut old = Box::pin(lines.first(of(99, OLD)));
+        assert!((&mut old).now_or_never().is_none());
         let told = waiting.pop().unwrap().now_or_never().unwrap();
         assert!(matches!(told, Err(Error::Unavailable(_))));
         // Whoever follows a link is not kept out by any of them.
@@ -337,9 +367,39 @@ mod tests {
         drop(resets.now_or_never().unwrap().unwrap());
         drop(taken);
         assert!(waiting[0].as_mut().now_or_never().is_none());
-        drop(earlier.now_or_never().unwrap().unwrap());
+        drop(old.now_or_never().unwrap().unwrap());
         let next = waiting.remove(0);
         drop(next.now_or_never().unwrap().unwrap());
+    }
+
+    /// One person may make an account after the other.
+    #[tokio::test(start_paused = true)]
+    async fn whoever_had_some_waits_for_no_end_of_new_accounts() {
+        let lines = Lines::before(1);
+        let places = Arc::new(Semaphore::new(0));
+        let known = |number, age| Caller {
+            bearer: Holder::User(Uuid::from_u128(number)).into(),
+            age,
+        };
+        for _ in 0..2 {
+            drop(lines.first(known(0, OLD)).await.unwrap());
+        }
+        let wait = async |caller| {
+            let first = lines.first(caller).await.unwrap();
+            first.served(&places).await
+        };
+        let mut new: Vec<_> = (1..=20)
+            .map(|number| Box::pin(wait(known(number, Duration::ZERO))))
+            .collect();
+        for one in &mut new {
+            assert!(one.now_or_never().is_none());
+        }
+        let mut some = Box::pin(wait(known(0, OLD)));
+        assert!((&mut some).now_or_never().is_none());
+        places.add_permits(2);
+        // The first has its turn already.
+        drop(new.remove(0).now_or_never().unwrap().unwrap());
+        drop(some.now_or_never().unwrap().unwrap());
     }
 
     /// One person may have several accounts, whose queues are full.

@@ -6,16 +6,16 @@
 //! One person with ten addresses can send as many passwords as a core can compare. So there is an order:
 //!
 //! 1. Each network, and each user, has its own queue, and only the first in each goes on: a caller from elsewhere waits for
-//!    one password of each queue, not for all of them. In the queue of a user, the browser with the fewest recently hashed
-//!    passwords is next, and among equals the one that has been known for longest; if the queue is full, the last leaves it
-//!    ([`crate::ranked`]). A thief may sign in again and again. Whoever follows a link to set a new password, which ends those sessions, has a queue of their own.
+//!    one password of each queue, not for all of them. In the queue of a user, a browser has a handicap for each of its
+//!    recently hashed passwords, and while it is new; if the queue is full, the last leaves it ([`crate::ranked`]). A thief
+//!    may be signed in many times, and sign in again and again. Whoever follows a link to set a new password, which ends
+//!    those sessions, has a queue of their own.
 //! 2. The first strangers in the queues of one site form one more queue, since the owner of a network often has the whole
 //!    site.
 //! 3. Strangers wait for each other first, and so do known holders, who are known by a session, a device cookie or a link.
 //!    Then as many of either kind as there are places wait for a place. So the next caller of one kind waits for one of the
 //!    other kind, however many of those there are.
-//! 4. Among known holders, the one with the fewest recently hashed passwords is next ([`crate::ranked`]): one person may have
-//!    hundreds of accounts.
+//! 4. Known holders have the same handicaps among each other: one person may have hundreds of accounts, and make new ones.
 
 mod argon2id;
 mod caller;
@@ -80,7 +80,8 @@ impl Hashing {
     /// [`Error::Unavailable`] when a queue is full, or the wait takes too long.
     pub(super) async fn place(&self, caller: Caller) -> Result<Place, Error> {
         let first = self.lines.first(caller).await?;
-        first.served(&self.places).await
+        let place = first.served(&self.places).await;
+        place.inspect_err(|_| self.lines.had_nothing(caller.bearer))
     }
 
     /// Whether a password matches the hash. Takes just as long if there is no hash.
