@@ -3,6 +3,8 @@
 //! A team's long pages are made one after the other, or a few at once where there are many cores. So with some dozens of
 //! them under way the last ones wait much longer than it takes to revoke a key, or to remove a member.
 
+use std::time::Duration;
+
 use futures::future::join_all;
 use test_support::caller::Request;
 use test_support::deployment::Skip;
@@ -217,8 +219,9 @@ async fn an_import_plan_that_waits_is_refused_once_its_session_has_ended() {
         .collect();
     let many = format!("name,unitPrice,currency\n{many}");
     let import = upload(&service, &team, &many, &of_other).await;
-    // A plan takes its turn, and then the team pauses.
     let import = asked(&service, &form(&import, "").header("cookie", &of_other), 1);
+    // It takes seconds, and nothing but its end can be seen of it; meanwhile it takes its turn.
+    tokio::time::sleep(Duration::from_millis(300)).await;
     let mut plans = asked(&service, &plan, 1);
     change(&service, "/sign-out", "", &cookie).await;
     assert!(!plans[0].is_finished(), "it did not wait");
