@@ -144,3 +144,24 @@ impl Context {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_took_long_is_sent_to_those_who_may_still_have_it() {
+        let answered = async |took: u64, allowed: Result<(), &'static str>| {
+            let make = async {
+                sleep(Duration::from_millis(took)).await;
+                Ok(took)
+            };
+            still_allowed(make, async |_: &u64| allowed).await
+        };
+        assert_eq!(answered(100, Err("ended")).await, Ok(100));
+        assert_eq!(answered(102, Err("ended")).await, Err("ended"));
+        assert_eq!(answered(102, Ok(())).await, Ok(102));
+    }
+}

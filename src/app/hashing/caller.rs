@@ -49,3 +49,28 @@ impl From<Holder> for Caller {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::domain::password::Source;
+
+    #[test]
+    fn a_cookie_is_as_old_as_it_says_or_of_an_earlier_release() {
+        let now = Timestamp::from_millis(5_000);
+        for (since, age) in [
+            (2_000, Duration::from_secs(3)),
+            (5_000, Duration::ZERO),
+            (5_001, Duration::MAX),
+        ] {
+            let device = Device {
+                source: *Source::ALL,
+                since: Timestamp::from_millis(since),
+            };
+            let caller = Caller::at_home(UserId(Uuid::nil()), device, now);
+            assert_eq!(caller.age, age, "{since}");
+        }
+    }
+}
