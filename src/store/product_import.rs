@@ -22,8 +22,18 @@ table! {
     ()
 }
 
-/// PostgreSQL: the products of a catalog that have one of these ids.
-const OF_IDS: &str = " FROM product WHERE team_id = $1 AND mode = $2 AND id = ANY($3) ORDER BY id";
+/// PostgreSQL: what follows is read of each product of a catalog that has one of these ids. One is looked up after the other
+/// (see [`Many`](crate::sql::Many)): for `= ANY`, PostgreSQL reads all products of a team that it has not counted yet.
+const OF_IDS: &str = " FROM (SELECT unnest($3::uuid[]) AS asked_id ORDER BY asked_id) AS asked, LATERAL \
+    (SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND id = asked_id";
+
+/// PostgreSQL: like [`OF_IDS`], for the active products that have one of these skus.
+const OF_SKUS: &str = " FROM (SELECT unnest($3::text[]) AS asked_sku ORDER BY asked_sku) AS asked, LATERAL \
+    (SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND sku = asked_sku";
+
+/// Ends such a statement, without and with a lock on each.
+const EACH: &str = " OFFSET 0) AS found ORDER BY id";
+const EACH_LOCKED: &str = " FOR UPDATE OFFSET 0) AS found ORDER BY id";
 
 /// The active products of a catalog.
 const ACTIVE: &str = " FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND ";
@@ -51,10 +61,13 @@ pub async fn find(
     catalog: Catalog,
     asked: &Asked,
 ) -> Result<Vec<Product>, ScriptError> {
-    let by_ids = sql!(sqlite: [product::ONE], postgres: ["SELECT ", product::row::COLUMNS, OF_IDS]);
+    let by_ids = sql!(
+        sqlite: [product::ONE],
+        postgres: ["SELECT ", product::row::COLUMNS, OF_IDS, EACH],
+    );
     let by_skus = sql!(
         sqlite: ["SELECT ", product::row::COLUMNS, ACTIVE, "sku = $3"],
-        postgres: ["SELECT ", product::row::COLUMNS, ACTIVE, "sku = ANY($3) ORDER BY id"],
+        postgres: ["SELECT ", product::row::COLUMNS, OF_SKUS, EACH],
     );
     all(sql, catalog, asked, (by_ids, by_skus), product::row::read).await
 }
@@ -71,11 +84,11 @@ pub async fn lock_last_changes(
 ) -> Result<Vec<(ProductId, Timestamp)>, ScriptError> {
     let by_ids = sql!(
         sqlite: [LAST_CHANGE, ACTIVE, "id = $3 UNION ALL ", LAST_CHANGE, ARCHIVED, "id = $3"],
-        postgres: [LAST_CHANGE, OF_IDS, " FOR UPDATE"],
+        postgres: [LAST_CHANGE, OF_IDS, EACH_LOCKED],
     );
     let by_skus = sql!(
         sqlite: [LAST_CHANGE, ACTIVE, "sku = $3"],
-        postgres: [LAST_CHANGE, ACTIVE, "sku = ANY($3) ORDER BY id FOR UPDATE"],
+        postgres: [LAST_CHANGE, OF_SKUS, EACH_LOCKED],
     );
     let read = |row: &mut Columns<'_>| Ok((row.take()?, row.take()?));
     all(sql, catalog, asked, (by_ids, by_skus), read).await
