@@ -8,18 +8,19 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use self::row::text;
-use self::told::{ASKED, Told};
+use self::told::{ASKED, Parts, Told};
 use super::App;
 use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
+use crate::domain::list::Part;
 use crate::domain::password::account;
 use crate::domain::user::User;
 use crate::pause::BusyTime;
 use crate::store::{
-    Sql, api_key, audit, auth_code, browser_session, email_change, identity, invitation,
+    Batch, Sql, api_key, audit, auth_code, browser_session, email_change, identity, invitation,
     mail_count, member, one_time_link, passkey, password, product_import, session, share_link,
     user,
 };
@@ -77,6 +78,22 @@ impl App {
             all.end().await
         };
         busy.measure(tell).await
+    }
+
+    /// Writes a list of rows that may be many, or long, and whether there are more: each part is read by what `list` makes.
+    async fn tell_list<T, Id: Copy + Send + Sync + 'static, L: Batch<Out = Vec<T>>>(
+        &self,
+        mut rows: Parts<'_, T, Id>,
+        more: &str,
+        list: impl Fn(Part<Id>) -> L + Copy + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        while let Some(part) = rows.next {
+            let read = async move |sql: Sql<'_>| sql.run(list(part)).await;
+            rows.take(self.store.read(Holder::Parts, read).await?)
+                .await?;
+        }
+        rows.end(more);
+        Ok(())
     }
 
     /// Writes who the user is, how they sign in, and what is pending.
@@ -146,22 +163,14 @@ impl App {
     /// Writes where the user is signed in, and the sign-ins that were refused.
     async fn tell_of_sessions(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
         let now = self.now();
-        let mut browsers = all.parts("browsers", row::browser, |it| it.id);
-        while let Some(part) = browsers.next {
-            let list =
-                async move |sql: Sql<'_>| sql.run(browser_session::list(id, now, part)).await;
-            browsers
-                .take(self.store.read(Holder::Parts, list).await?)
-                .await?;
-        }
-        browsers.end("moreBrowsers");
-        let mut apps = all.parts("apps", row::app_session, |it| it.id);
-        while let Some(part) = apps.next {
-            let list = async move |sql: Sql<'_>| sql.run(session::list(id, now, part)).await;
-            apps.take(self.store.read(Holder::Parts, list).await?)
-                .await?;
-        }
-        apps.end("moreApps");
+        let browsers = all.parts("browsers", row::browser, |it| it.id);
+        self.tell_list(browsers, "moreBrowsers", move |part| {
+            browser_session::list(id, now, part)
+        })
+        .await?;
+        let apps = all.parts("apps", row::app_session, |it| it.id);
+        self.tell_list(apps, "moreApps", move |part| session::list(id, now, part))
+            .await?;
         let list =
             async move |sql: Sql<'_>| sql.run(auth_code::list_unused(id, CODES as u32 + 1)).await;
         let codes = self.store.read(Holder::Parts, list).await?;
@@ -175,36 +184,24 @@ impl App {
 
     /// Writes the user's teams, and what the user has made there.
     async fn tell_of_work(&self, id: UserId, all: &mut Told) -> Result<(), Error> {
-        let mut teams = all.parts("teams", row::team, |it| it.member.team_id);
-        while let Some(part) = teams.next {
-            let list = async move |sql: Sql<'_>| sql.run(member::list_teams(id, part)).await;
-            teams
-                .take(self.store.read(Holder::Parts, list).await?)
-                .await?;
-        }
-        teams.end("moreTeams");
-        let mut sent = all.parts("invitationsSent", row::invitation, |it| it.id);
-        while let Some(part) = sent.next {
-            let list = async move |sql: Sql<'_>| sql.run(invitation::list_sent_by(id, part)).await;
-            sent.take(self.store.read(Holder::Parts, list).await?)
-                .await?;
-        }
-        sent.end("moreInvitationsSent");
-        let mut keys = all.parts("apiKeys", row::api_key, |it| it.id);
-        while let Some(part) = keys.next {
-            let list = async move |sql: Sql<'_>| sql.run(api_key::list_made_by(id, part)).await;
-            keys.take(self.store.read(Holder::Parts, list).await?)
-                .await?;
-        }
-        keys.end("moreApiKeys");
-        let mut links = all.parts("shareLinks", row::share_link, |it| it.0.id);
-        while let Some(part) = links.next {
-            let list = async move |sql: Sql<'_>| sql.run(share_link::list_made_by(id, part)).await;
-            links
-                .take(self.store.read(Holder::Parts, list).await?)
-                .await?;
-        }
-        links.end("moreShareLinks");
+        let teams = all.parts("teams", row::team, |it| it.member.team_id);
+        self.tell_list(teams, "moreTeams", move |part| member::list_teams(id, part))
+            .await?;
+        let sent = all.parts("invitationsSent", row::invitation, |it| it.id);
+        self.tell_list(sent, "moreInvitationsSent", move |part| {
+            invitation::list_sent_by(id, part)
+        })
+        .await?;
+        let keys = all.parts("apiKeys", row::api_key, |it| it.id);
+        self.tell_list(keys, "moreApiKeys", move |part| {
+            api_key::list_made_by(id, part)
+        })
+        .await?;
+        let links = all.parts("shareLinks", row::share_link, |it| it.0.id);
+        self.tell_list(links, "moreShareLinks", move |part| {
+            share_link::list_made_by(id, part)
+        })
+        .await?;
         let list = async move |sql: Sql<'_>| sql.run(product_import::list_of(id, ASKED)).await;
         let imports = self.store.read(Holder::Parts, list).await?;
         all.rows("imports", "moreImports", &imports, row::import)
@@ -219,14 +216,11 @@ impl App {
             done.take(self.list_own_events(id, part).await?).await?;
         }
         done.end("moreDone");
-        let mut about = all.parts("doneByOthers", row::event_of_others, |it| it.id);
-        while let Some(part) = about.next {
-            let list = async move |sql: Sql<'_>| sql.run(audit::list_about(id, part)).await;
-            about
-                .take(self.store.read(Holder::Parts, list).await?)
-                .await?;
-        }
-        about.end("moreDoneByOthers");
+        let about = all.parts("doneByOthers", row::event_of_others, |it| it.id);
+        self.tell_list(about, "moreDoneByOthers", move |part| {
+            audit::list_about(id, part)
+        })
+        .await?;
         Ok(())
     }
 }
