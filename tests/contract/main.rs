@@ -12,6 +12,7 @@ mod compression;
 mod coverage;
 mod credentials;
 mod docs;
+mod ended;
 mod given;
 mod links;
 mod methods;
