@@ -7,8 +7,10 @@
 //!
 //! 1. A team makes [a few](Turns::on) lists at once, and its next ones wait for these. A task that waits is not ready, so
 //!    none stands behind it. Some may wait ([`LINE`]); the rest are told to try again, since each has a permit meanwhile.
-//! 2. [Some](Turns::on) are made at once in all, and a team or user waits the longer the more it had of late ([`crate::ranked`]):
-//!    a person may have several accounts, and on the pages of each there are lists.
+//! 2. On SQLite, [some](Turns::on) are made at once in all, and a team or user waits the longer the more it had of late
+//!    ([`crate::ranked`]): a person may have several accounts, and on the pages of each there are lists. On PostgreSQL a list
+//!    mostly waits for its connection, for which there are turns already; whoever held one of the few turns of all meanwhile
+//!    would keep others from making theirs.
 //! 3. A request that gets a turn first lets all others that are ready run. (A list made without a pause would be done before
 //!    the next could wait for it.)
 //! 4. Whether a request has waited is known until it is answered: the right of its caller may have ended meanwhile
@@ -61,7 +63,7 @@ pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Outp
 struct Held {
     has_waited: bool,
     _own: Turn,
-    _all: Permit,
+    _all: Option<Permit>,
 }
 
 /// Whether the request that is served by this task has a turn for which it has waited.
@@ -80,27 +82,26 @@ pub(super) fn has_waited() -> bool {
 pub(super) struct Turns {
     /// How many each may have at once.
     own: Lines<Holder>,
-    /// How many all may have at once.
-    all: Arc<Ranked>,
+    /// How many all may have at once, if that is limited.
+    all: Option<Arc<Ranked>>,
     had: SlowLimiter<Holder>,
 }
 
 impl Turns {
     /// On SQLite, which is read by the core that makes the list, returns one turn for each core except one, which is left to
-    /// all others, for a holder and for all together. On PostgreSQL two for each, since these mostly wait, and eight for all
-    /// together.
+    /// all others, for a holder and for all together. On PostgreSQL two for each and holder, since these mostly wait.
     pub(super) fn on(database: &Database) -> Turns {
         let cores = available_parallelism().map_or(1, usize::from);
         match database {
-            Database::Sqlite(_) => Turns::new((cores - 1).max(1), (cores - 1).max(1)),
-            Database::Postgres(_) => Turns::new(2 * cores, 8 * cores),
+            Database::Sqlite(_) => Turns::new((cores - 1).max(1), Some((cores - 1).max(1))),
+            Database::Postgres(_) => Turns::new(2 * cores, None),
         }
     }
 
-    fn new(own: usize, all: usize) -> Turns {
+    fn new(own: usize, all: Option<usize>) -> Turns {
         Turns {
             own: Lines::new(own, LINE),
-            all: Arc::new(Ranked::new(all, usize::MAX)),
+            all: all.map(|all| Arc::new(Ranked::new(all, usize::MAX))),
             had: SlowLimiter::new(COUNTED, FORGOTTEN),
         }
     }
@@ -112,14 +113,17 @@ impl Turns {
     pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
         let none = || Error::Overloaded(Shortage::Turns);
         let own = self.own.turn(holder).await.ok_or_else(none)?;
-        // At most 59.
-        let had = u32::try_from(self.had.count(holder)).unwrap_or(COUNTED);
-        let all = self
-            .all
-            .acquire(FOR_EACH * had, Instant::now() + QUEUE_TIMEOUT);
-        let all = all.await.map_err(|_| none())?;
+        let all = match &self.all {
+            Some(all) => {
+                // At most 59.
+                let had = u32::try_from(self.had.count(holder)).unwrap_or(COUNTED);
+                let all = all.acquire(FOR_EACH * had, Instant::now() + QUEUE_TIMEOUT);
+                Some(all.await.map_err(|_| none())?)
+            }
+            None => None,
+        };
         let held = Held {
-            has_waited: own.has_waited || all.has_waited,
+            has_waited: own.has_waited || all.as_ref().is_some_and(|it| it.has_waited),
             _own: own,
             _all: all,
         };
@@ -140,7 +144,7 @@ mod tests {
     use super::*;
 
     fn turns(at_once: usize) -> Arc<Turns> {
-        Arc::new(Turns::new(at_once, 2 * at_once))
+        Arc::new(Turns::new(at_once, None))
     }
 
     fn team(number: u128) -> Holder {
@@ -186,7 +190,7 @@ mod tests {
 
     #[tokio::test]
     async fn of_those_who_wait_for_the_turns_of_all_whoever_had_fewer_goes_first() {
-        let turns = Arc::new(Turns::new(1, 1));
+        let turns = Arc::new(Turns::new(1, Some(1)));
         for number in 1..=8 {
             turns.next(team(number)).await.unwrap();
         }
