@@ -6,11 +6,17 @@
 //!    written to it. So is an empty one, unless the caller may set it up, and one whose encoding lacks some characters,
 //!    unless it already has our tables: what it has is served.
 //! 3. Each version is applied in one transaction that first takes a lock, which only migrations take, and checks the version
-//!    again: of replicas that start at once, one migrates and the others find it done.
+//!    again: of replicas that start at once, one migrates and the others find it done. Then it waits a moment for the locks of
+//!    tables, and if others keep them, such as a dump, it tries again later ([`PATIENCE`]): while it waits, all who need a
+//!    table wait behind it.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
 //! 5. Replicas of the previous release keep running, so a migration breaks none of their statements: expand, then contract.
 //!    CONTRIBUTING.md has the rule, and `tests/store/postgres/upgrade/` runs their statements on the newest schema.
 
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error, GenericClient, IsolationLevel};
 
 use super::address::Address;
@@ -24,6 +30,14 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64; // a handful
 
 /// The lock of step 3: "INVO" in ASCII.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(x'494e564f'::bigint)";
+
+/// How long a migration waits for the lock of a table: longer than PostgreSQL takes to end an autovacuum that is in the way, a
+/// second (`deadlock_timeout`), and shorter than a request may wait.
+const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '1500ms'";
+
+/// How often it tries again, and for how long.
+const PAUSE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Records a version, and marks the database as ours.
 const SCHEMA_VERSION: &str = "CREATE TABLE IF NOT EXISTS schema_version (invoicing BIGINT NOT NULL); DELETE FROM schema_version";
@@ -60,13 +74,22 @@ async fn apply(
         });
     }
     for (version, sql) in (1..).zip(migrations) {
-        step(client, version, sql)
-            .await
-            .map_err(|source| OpenError::Migrate {
-                address: address.clone(),
-                version,
-                source,
-            })?;
+        let begun = Instant::now();
+        loop {
+            let source = match step(client, version, sql).await {
+                Ok(()) => break,
+                Err(source) => source,
+            };
+            let is_locked = source.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+            if !is_locked || begun.elapsed() > PATIENCE {
+                return Err(OpenError::Migrate {
+                    address: address.clone(),
+                    version,
+                    source,
+                });
+            }
+            sleep(PAUSE).await;
+        }
     }
     // Step 2 again: a newer process may have migrated since.
     check(client, address, known).await?;
@@ -127,6 +150,7 @@ async fn step(client: &mut Client, number: i64, sql: &str) -> Result<(), Error> 
     let transaction = client.transaction().await?;
     transaction.batch_execute(LOCK).await?;
     if version(&transaction).await? < number {
+        transaction.batch_execute(LOCK_TIMEOUT).await?;
         let note = format!("{SCHEMA_VERSION}; INSERT INTO schema_version VALUES ({number})");
         transaction.batch_execute(sql).await?;
         transaction.batch_execute(&note).await?;
@@ -148,7 +172,7 @@ pub(super) async fn version(client: &impl GenericClient) -> Result<i64, Error> {
 
 #[cfg(test)]
 mod tests {
-    use test_support::postgres::{ask, shared};
+    use test_support::postgres::{Locked, ask, shared, until_lock_waits};
     use tokio_postgres::NoTls;
 
     use super::*;
@@ -265,6 +289,25 @@ mod tests {
         );
         open(&url, &broken[..1]).await.unwrap();
         assert_eq!(tables(&url), "a schema_version");
+    }
+
+    #[tokio::test]
+    async fn a_migration_lets_others_go_on_while_a_dump_keeps_its_table_locked() {
+        let url = shared().database();
+        let migrations = ["CREATE TABLE a (x INTEGER)", "ALTER TABLE a ADD y INTEGER"];
+        open(&url, &migrations[..1]).await.unwrap();
+        let dump = Locked::by(&url, "LOCK TABLE a IN ACCESS SHARE MODE");
+        let others = async {
+            until_lock_waits(&url, 1).await;
+            let begun = Instant::now();
+            ask(&url, "INSERT INTO a VALUES (1)");
+            drop(dump);
+            begun.elapsed()
+        };
+        let (opened, waited) = tokio::join!(open(&url, &migrations), others);
+        opened.unwrap();
+        assert!(waited < Duration::from_secs(4), "{waited:?}");
+        assert_eq!(ask(&url, "SELECT count(x), count(y) FROM a"), "1|0");
     }
 
     #[tokio::test]

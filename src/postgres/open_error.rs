@@ -71,7 +71,7 @@ pub enum OpenError {
     /// A migration failed; the database is as it was before that migration.
     #[error(
         "cannot bring {address} to schema version {version}: {}. Nothing of that version was applied. \
-         Check that this user may create tables",
+         Check that this user may create tables, and that nothing keeps them locked, such as a dump",
         causes(source)
     )]
     Migrate {
