@@ -50,7 +50,7 @@ pub struct Context {
 }
 
 /// How long an answer may take without a second look at who may have it.
-const AT_ONCE: Duration = Duration::from_millis(100);
+const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// A request as dropshot hands it over.
 pub(crate) type RequestContext = dropshot::RequestContext<Context>;
@@ -160,8 +160,8 @@ mod tests {
             };
             still_allowed(make, async |_: &u64| allowed).await
         };
-        assert_eq!(answered(100, Err("ended")).await, Ok(100));
-        assert_eq!(answered(102, Err("ended")).await, Err("ended"));
-        assert_eq!(answered(102, Ok(())).await, Ok(102));
+        assert_eq!(answered(50, Err("ended")).await, Ok(50));
+        assert_eq!(answered(52, Err("ended")).await, Err("ended"));
+        assert_eq!(answered(52, Ok(())).await, Ok(52));
     }
 }

@@ -36,11 +36,13 @@ pub(super) async fn list_links(
     };
     let check = async |_: &Vec<ShareLink>| {
         let valid = require_access_token(context).await;
-        valid.map_err(Rejection::Error)
+        valid.map_err(Rejection::Error)?;
+        let is_member = app.membership(team_id, caller.user_id).await;
+        Ok(is_member.map(drop)?)
     };
-    let links = still_allowed(list, check).await?;
+    let links: Result<_, Rejection<Error>> = still_allowed(list, check).await;
     Ok(ListLinksAnswer::new(
-        page_response(app, links)?,
+        page_response(app, links?)?,
         types::CacheControl::NoStore,
     ))
 }

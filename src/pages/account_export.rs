@@ -53,7 +53,7 @@ struct Export {
 
 impl Export {
     fn begin(visit: &Arc<Visit>) -> Result<Export, Failure> {
-        let reader = Reader::of(visit, None)?;
+        let reader = Reader::of(visit)?;
         let user_id = visit.user_id()?;
         let turn = visit.site.download(user_id);
         let mut turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;

@@ -33,8 +33,8 @@ pub(super) struct Reader {
     app: Arc<App>,
     user_id: UserId,
     session_id: BrowserSessionId,
-    /// The team whose data it is, unless it is the user's own.
-    team_id: Option<TeamId>,
+    /// The team whose data it is, and the roles that may read it, unless it is the user's own.
+    team: Option<(TeamId, RoleRule)>,
 }
 
 impl Reader {
@@ -42,13 +42,13 @@ impl Reader {
     ///
     /// # Errors
     /// When no user is signed in.
-    pub(super) fn of(visit: &Visit, team_id: Option<TeamId>) -> Result<Reader, Failure> {
+    pub(super) fn of(visit: &Visit) -> Result<Reader, Failure> {
         let in_browser = visit.signed_in()?;
         Ok(Reader {
             app: Arc::clone(visit.app()),
             user_id: in_browser.user.id,
             session_id: in_browser.session.id,
-            team_id,
+            team: visit.about(),
         })
     }
 
@@ -61,11 +61,9 @@ impl Reader {
             app,
             user_id,
             session_id,
-            team_id,
+            team,
         } = self;
-        // What only some roles may read, each piece checks itself.
-        let team = team_id.map(|id| (id, (|_| true) as RoleRule));
-        app.require_reader(Holder::Parts, *user_id, *session_id, team)
+        app.require_reader(Holder::Parts, *user_id, *session_id, *team)
             .await
     }
 
@@ -107,7 +105,7 @@ pub(super) async fn download(
 ) -> Result<Response<Bytes>, Failure> {
     let turn = visit.site.download(visit.user_id()?);
     let mut download = Download {
-        reader: Reader::of(visit, Some(team_id))?,
+        reader: Reader::of(visit)?,
         team_id,
         lines,
         goes_on: true,

@@ -152,6 +152,11 @@ impl Visit {
         _ = self.team.set((team_id, may));
     }
 
+    /// Returns the team that the page is about, if any, and the roles that may see it.
+    pub(super) fn about(&self) -> Option<(TeamId, RoleRule)> {
+        self.team.get().copied()
+    }
+
     /// Waits for a turn to make a long page, of a team or of the user's own.
     ///
     /// # Errors
@@ -169,10 +174,9 @@ impl Visit {
         let Some(InBrowser { user, session, .. }) = &self.in_browser else {
             return Ok(());
         };
-        let team = self.team.get().copied();
         let required = self
             .app()
-            .require_reader(user.id.into(), user.id, session.id, team);
+            .require_reader(user.id.into(), user.id, session.id, self.about());
         Ok(required.await?)
     }
 
