@@ -85,8 +85,8 @@ impl App {
         // Without a valid link, no password is judged or hashed.
         let found = self.get_reset_link(link).await;
         let user = self.counts.link.refusing(found)?;
-        let holder = Holder::Reset(user.id.0);
-        let hash = self.hash_new_password(holder.into(), typed, &user);
+        let caller = Caller::with_link(user.id, browser.visitor.address);
+        let hash = self.hash_new_password(caller, typed, &user);
         let hash = hash.await?;
         let (digest, now, user_id) = (link.digest(), self.now(), user.id);
         let device = self.device_cookies().await?.issue(user_id, &hash, now);
@@ -130,7 +130,7 @@ impl App {
     ) -> Result<Secret, Error> {
         self.require_passwords()?;
         let (now, user_id) = (self.now(), person.user_id);
-        let caller = Caller::in_session(in_browser, now);
+        let caller = Caller::in_browser(Some(in_browser), person.visitor.address, now);
         let hash = self.hash_new_password(caller, typed, &in_browser.user);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(user_id, &hash, now);

@@ -17,7 +17,6 @@ use uuid::Uuid;
 
 use super::hashing::Caller;
 use super::{App, shared_secret};
-use crate::client_address::network;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person, Visitor};
 use crate::domain::browser_session::{BrowserSession, InBrowser};
@@ -76,10 +75,7 @@ pub struct Cookies {
 impl Browser {
     /// For whom a password is hashed: the session, or else the network.
     pub(super) fn caller(&self, now: Timestamp) -> Caller {
-        match &self.session {
-            Some(in_browser) => Caller::in_session(in_browser, now),
-            None => Holder::Address(network(self.visitor.address)).into(),
-        }
+        Caller::in_browser(self.session.as_ref(), self.visitor.address, now)
     }
 
     /// The holder for the lookup of the user who wants to sign in.
@@ -192,18 +188,19 @@ impl App {
         // before does not wait as strangers do.
         let at_home = known.user_id.zip(of_device);
         let now = self.now();
-        let at_home = at_home.map(|(user_id, device)| Caller::at_home(user_id, device, now));
+        let address = browser.visitor.address;
+        let at_home =
+            at_home.map(|(user_id, device)| Caller::at_home(user_id, device, address, now));
         let caller = at_home.unwrap_or_else(|| browser.caller(now));
         let place = self.hashing.place(caller).await?;
         let now = self.now();
         // An unknown email gets the nil user id, so nothing is recorded for it, at the cost of the same work.
         let user_id = known.user_id.unwrap_or(UserId(Uuid::nil()));
-        let address = browser.visitor.address.to_string();
         let attempt = Checked {
             account: known.account,
             source: of_device.map_or(Source(browser.network), |it| it.source),
             is_device: of_device.is_some(),
-            refused: RefusedSignIn::new(user_id, address, now),
+            refused: RefusedSignIn::new(user_id, address.to_string(), now),
         };
         let count = async move |sql: Sql<'_>| attempt.count(sql, now).await;
         // The place is held meanwhile, so this waits in no queue that others can make longer.
@@ -224,10 +221,11 @@ impl App {
         checked: Checked,
         browser: Browser,
     ) -> Result<Cookies, Error> {
-        let device = self
-            .device_cookies()
-            .await?
-            .issue(user.id, &hash, self.now());
+        let cookies = self.device_cookies().await?;
+        // A browser keeps its cookie, and the age of it.
+        let is_valid = |it: &Secret| cookies.device(it, user.id, &hash).is_some();
+        let device = browser.device.clone().filter(is_valid);
+        let device = device.unwrap_or_else(|| cookies.issue(user.id, &hash, self.now()));
         let (begin, cookie) = self.new_browser_session(user.id, Way::Password, &browser);
         self.store
             .write(user.id, async move |sql| {

@@ -1,12 +1,20 @@
 //! Who needs a password hashed.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
+use crate::client_address::{network, surroundings};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::device_cookie::Device;
 use crate::domain::holder::{Bearer, Holder};
 use crate::domain::id::UserId;
 use crate::domain::time::Timestamp;
+
+/// How far in the future a device cookie may be from: clocks differ. One of an earlier release has no time, and seems to be of
+/// any.
+const AHEAD: Duration = Duration::from_hours(24);
 
 /// A caller who needs a password hashed.
 #[derive(Clone, Copy, Debug)]
@@ -14,29 +22,55 @@ pub(crate) struct Caller {
     pub(super) bearer: Bearer,
     /// The age of the credential.
     pub(super) age: Duration,
+    /// From where it comes; `None` for a command.
+    pub(super) site: Option<IpNet>,
 }
 
 impl Caller {
-    /// A user who is signed in.
-    pub(crate) fn in_session(in_browser: &InBrowser, now: Timestamp) -> Caller {
+    /// A browser at that address: the user who is signed in, or a stranger.
+    pub(crate) fn in_browser(
+        session: Option<&InBrowser>,
+        address: IpAddr,
+        now: Timestamp,
+    ) -> Caller {
+        let stranger = || Holder::Address(network(address)).into();
+        let age = session.map(|it| now.since(it.session.created_at));
         Caller {
-            bearer: in_browser.into(),
-            age: now.since(in_browser.session.created_at),
+            bearer: session.map_or_else(stranger, Bearer::from),
+            age: age.unwrap_or(Duration::MAX),
+            site: Some(surroundings(address)),
         }
     }
 
     /// A user in a browser that is known, but not signed in.
-    pub(crate) fn at_home(user_id: UserId, device: Device, now: Timestamp) -> Caller {
+    pub(crate) fn at_home(
+        user_id: UserId,
+        device: Device,
+        address: IpAddr,
+        now: Timestamp,
+    ) -> Caller {
         let bearer = Bearer {
             holder: user_id.into(),
             credential: Some(device.source.id()),
         };
-        // A cookie of an earlier release has no time, and seems to be of another age.
-        let age = match device.since > now {
+        let is_without_time = device.since.before(AHEAD) > now;
+        let age = match is_without_time {
             true => Duration::MAX,
             false => now.since(device.since),
         };
-        Caller { bearer, age }
+        Caller {
+            bearer,
+            age,
+            site: Some(surroundings(address)),
+        }
+    }
+
+    /// A user who follows a link to set a new password.
+    pub(crate) fn with_link(user_id: UserId, address: IpAddr) -> Caller {
+        Caller {
+            site: Some(surroundings(address)),
+            ..Caller::from(Holder::Reset(user_id.0))
+        }
     }
 }
 
@@ -46,6 +80,7 @@ impl From<Holder> for Caller {
         Caller {
             bearer: holder.into(),
             age: Duration::MAX,
+            site: None,
         }
     }
 }
@@ -60,16 +95,19 @@ mod tests {
     #[test]
     fn a_cookie_is_as_old_as_it_says_or_of_an_earlier_release() {
         let now = Timestamp::from_millis(5_000);
+        let ahead = 5_000 + AHEAD.as_millis() as i64;
         for (since, age) in [
             (2_000, Duration::from_secs(3)),
             (5_000, Duration::ZERO),
-            (5_001, Duration::MAX),
+            (5_001, Duration::ZERO),
+            (ahead, Duration::ZERO),
+            (ahead + 1, Duration::MAX),
         ] {
             let device = Device {
                 source: *Source::ALL,
                 since: Timestamp::from_millis(since),
             };
-            let caller = Caller::at_home(UserId(Uuid::nil()), device, now);
+            let caller = Caller::at_home(UserId(Uuid::nil()), device, [192, 0, 2, 1].into(), now);
             assert_eq!(caller.age, age, "{since}");
         }
     }

@@ -22,8 +22,8 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many may wait in one queue: more would not be served in time.
 const LINE: usize = 32;
 
-/// How many strangers may wait behind the first over all queues, and how many may be the first of theirs. Each of them occupies
-/// one of the requests in progress, of which token requests need some, too. Known holders have their share of those (R7).
+/// How many strangers may wait behind the first over all queues, and how many may be the first of theirs; how many known holders
+/// may wait in the queue of a site. Each of them occupies one of the requests in progress, of which token requests need some, too.
 const LINES: usize = 192;
 
 /// How many recently hashed passwords of a holder or credential are counted at most.
@@ -39,15 +39,15 @@ const MOST: Duration = Duration::from_secs(8);
 
 /// The handicap of a credential that was just issued: a person may have new ones and new accounts all the time. It shrinks until
 /// the credential is [`OLD`].
-const FOR_A_NEW_ONE: Duration = Duration::from_secs(5);
+const FOR_A_NEW_ONE: Duration = MOST;
 const OLD: Duration = Duration::from_mins(10);
 
 /// The callers who wait for a place.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// Permits of strangers to wait for a place.
+    /// Permits to wait for a place, of strangers and of known holders.
     strangers: Arc<Semaphore>,
-    known: Arc<Ranked>,
+    known: Arc<Semaphore>,
     /// Counts the hashed passwords of each known holder, and of each credential.
     of_holders: SlowLimiter<Holder>,
     of_bearers: SlowLimiter<Bearer>,
@@ -56,8 +56,9 @@ pub(super) struct Lines {
     room_for_strangers: Arc<Semaphore>,
     /// The queues of strangers. Each is kept while a caller is in it.
     lines: WeakMap<Whose, Line>,
-    /// The queues of known holders, likewise.
+    /// The queues of known holders, and of those of a site, likewise.
     queues: WeakMap<Holder, Ranked>,
+    sites: WeakMap<Option<IpNet>, Ranked>,
 }
 
 /// Which strangers are in a queue.
@@ -81,18 +82,11 @@ type InLine = (Arc<Line>, OwnedSemaphorePermit);
 
 /// The front place in a caller's queues, held until dropped.
 pub(super) struct First {
-    /// The callers with whom this one waits for a place.
-    peers: Peers,
+    /// The permits of those of its kind to wait for a place.
+    peers: Arc<Semaphore>,
     _held: Held,
     /// When the wait for a place ends.
     deadline: Instant,
-}
-
-/// The callers of one kind.
-enum Peers {
-    Strangers(Arc<Semaphore>),
-    /// With the handicap of this holder.
-    Known(Arc<Ranked>, Duration),
 }
 
 /// What the first in its queues holds.
@@ -101,21 +95,14 @@ enum Held {
         _room: OwnedSemaphorePermit,
         _lines: [InLine; 2],
     },
-    Known {
-        _turn: Permit,
-    },
-}
-
-/// The turn of the next caller of its kind.
-enum Next {
-    Stranger { _permit: OwnedSemaphorePermit },
-    Known { _permit: Permit },
+    /// The turns of the holder, and of the site.
+    Known { _turns: [Permit; 2] },
 }
 
 /// A place at which a password is hashed, held until dropped.
 pub(crate) struct Place {
     _place: OwnedSemaphorePermit,
-    _next: Next,
+    _next: OwnedSemaphorePermit,
     _first: First,
 }
 
@@ -123,13 +110,14 @@ impl Lines {
     pub(super) fn before(places: usize) -> Lines {
         Lines {
             strangers: Arc::new(Semaphore::new(places)),
-            known: Arc::new(Ranked::new(places, usize::MAX)),
+            known: Arc::new(Semaphore::new(places)),
             of_holders: SlowLimiter::new(COUNTED, FORGOTTEN),
             of_bearers: SlowLimiter::new(COUNTED, FORGOTTEN),
             room: Semaphore::new(LINES),
             room_for_strangers: Arc::new(Semaphore::new(LINES)),
             lines: WeakMap::default(),
             queues: WeakMap::default(),
+            sites: WeakMap::default(),
         }
     }
 
@@ -140,20 +128,11 @@ impl Lines {
     pub(super) async fn first(&self, caller: Caller) -> Result<First, Error> {
         let deadline = Instant::now() + QUEUE_TIMEOUT;
         let (peers, held) = match caller.bearer.holder {
-            Holder::Address(network) => {
-                let strangers = Arc::clone(&self.strangers);
-                let held = self.stranger(network, deadline).await?;
-                (Peers::Strangers(strangers), held)
-            }
-            holder => {
-                let held = self.known(caller, deadline).await?;
-                let had = self.of_holders.count(holder);
-                let peers = Arc::clone(&self.known);
-                (Peers::Known(peers, handicap(had, caller.age)), held)
-            }
+            Holder::Address(network) => (&self.strangers, self.stranger(network, deadline).await?),
+            _ => (&self.known, self.known(caller, deadline).await?),
         };
         Ok(First {
-            peers,
+            peers: Arc::clone(peers),
             _held: held,
             deadline,
         })
@@ -183,13 +162,19 @@ impl Lines {
     }
 
     async fn known(&self, caller: Caller, deadline: Instant) -> Result<Held, Error> {
-        let Caller { bearer, age } = caller;
+        let Caller { bearer, age, site } = caller;
         let queue = self.queues.get(bearer.holder, || Ranked::new(1, LINE));
         let had = self.of_bearers.count(bearer);
         let turn = queue.acquire(handicap(had, age), deadline).await;
         // Who was sent away has had nothing.
         let turn = turn.inspect_err(|_| self.of_bearers.give_back(bearer))?;
-        Ok(Held::Known { _turn: turn })
+        let of_site = self.sites.get(site, || Ranked::new(1, LINES));
+        let had = self.of_holders.count(bearer.holder);
+        let first = of_site.acquire(handicap(had, age), deadline).await;
+        let first = first.inspect_err(|_| self.had_nothing(bearer))?;
+        Ok(Held::Known {
+            _turns: [turn, first],
+        })
     }
 
     /// Forgets the password of a caller who had the [first](Lines::first) place, but was not [served](First::served).
@@ -214,17 +199,9 @@ impl First {
     /// # Errors
     /// [`Error::Unavailable`] when no place is free in time.
     pub(super) async fn served(self, places: &Arc<Semaphore>) -> Result<Place, Error> {
-        let next = match &self.peers {
-            Peers::Strangers(peers) => Next::Stranger {
-                _permit: acquire(peers, self.deadline).await?,
-            },
-            Peers::Known(peers, handicap) => Next::Known {
-                _permit: peers.acquire(*handicap, self.deadline).await?,
-            },
-        };
         Ok(Place {
+            _next: acquire(&self.peers, self.deadline).await?,
             _place: acquire(places, self.deadline).await?,
-            _next: next,
             _first: self,
         })
     }

@@ -11,11 +11,11 @@
 //!    may be signed in many times, and sign in again and again. Whoever follows a link to set a new password, which ends
 //!    those sessions, has a queue of their own.
 //! 2. The first strangers in the queues of one site form one more queue, since the owner of a network often has the whole
-//!    site.
+//!    site. So do the first known holders: one person may have hundreds of accounts, and make new ones. In that queue they
+//!    have the same handicaps.
 //! 3. Strangers wait for each other first, and so do known holders, who are known by a session, a device cookie or a link.
 //!    Then as many of either kind as there are places wait for a place. So the next caller of one kind waits for one of the
 //!    other kind, however many of those there are.
-//! 4. Known holders have the same handicaps among each other: one person may have hundreds of accounts, and make new ones.
 
 mod argon2id;
 mod caller;

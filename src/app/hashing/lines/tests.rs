@@ -88,6 +88,15 @@ fn of(credential: u128, age: Duration) -> Caller {
             credential: Some(Uuid::from_u128(credential)),
         },
         age,
+        site: None,
+    }
+}
+
+/// From a site where nobody else waits.
+fn elsewhere(holder: Holder) -> Caller {
+    Caller {
+        site: Some(surroundings([198, 51, 100, 1].into())),
+        ..Caller::from(holder)
     }
 }
 
@@ -98,8 +107,8 @@ fn the_handicap_grows_with_each_doubling_and_shrinks_with_age() {
     for (had, expected) in [(0, 0.0), (1, 3.0), (3, 6.0), (7, 8.0), (59, 8.0)] {
         assert_eq!(seconds(had, OLD), expected, "{had}");
         assert_eq!(seconds(had, Duration::MAX), expected, "{had}");
-        assert_eq!(seconds(had, OLD / 2), expected + 2.5, "{had}");
-        assert_eq!(seconds(had, Duration::ZERO), expected + 5.0, "{had}");
+        assert_eq!(seconds(had, OLD / 2), expected + 4.0, "{had}");
+        assert_eq!(seconds(had, Duration::ZERO), expected + 8.0, "{had}");
     }
 }
 
@@ -124,13 +133,62 @@ async fn whoever_had_fewer_of_the_passwords_of_a_user_goes_first_and_finds_room(
     let told = waiting.pop().unwrap().now_or_never().unwrap();
     assert!(matches!(told, Err(Error::Unavailable(_))));
     // Whoever follows a link is not kept out by any of them.
-    let resets = lines.first(Holder::Reset(Uuid::nil()).into());
+    let resets = lines.first(elsewhere(Holder::Reset(Uuid::nil())));
     drop(resets.now_or_never().unwrap().unwrap());
     drop(taken);
     assert!(waiting[0].as_mut().now_or_never().is_none());
     drop(old.now_or_never().unwrap().unwrap());
     let next = waiting.remove(0);
     drop(next.now_or_never().unwrap().unwrap());
+}
+
+/// One person may have a thousand accounts.
+#[tokio::test]
+async fn whoever_is_known_waits_for_one_password_of_each_site_whatever_each_had() {
+    let lines = Lines::before(1);
+    let places = Arc::new(Semaphore::new(1));
+    let user = |number| Holder::User(Uuid::from_u128(number));
+    let served = Mutex::new(Vec::new());
+    let one = async |caller: Caller| {
+        let first = lines.first(caller).await.unwrap();
+        let place = first.served(&places).await.unwrap();
+        served.lock().unwrap().push(caller.site);
+        drop(place);
+    };
+    for _ in 0..5 {
+        one(elsewhere(user(0))).await;
+    }
+    served.lock().unwrap().clear();
+    let all = places.acquire().await.unwrap();
+    let many = (1..=100).map(|number| one(user(number).into()));
+    let everybody = join(join_all(many), one(elsewhere(user(0))));
+    join(everybody, async { drop(all) }).await;
+    let served = served.into_inner().unwrap();
+    assert_eq!(served[1], elsewhere(user(0)).site);
+    assert_eq!(served.len(), 101);
+}
+
+/// So many of them may wait, and the permits of requests are left to others.
+#[tokio::test]
+async fn of_the_known_holders_of_a_site_whoever_had_most_finds_no_room() {
+    let lines = Lines::before(1);
+    let users = |number| Holder::User(Uuid::from_u128(number)).into();
+    for _ in 0..2 {
+        drop(lines.first(users(0)).await.unwrap());
+    }
+    let first = lines.first(users(1)).await.unwrap();
+    let mut waiting = Vec::new();
+    for number in 2..=LINES as u128 + 1 {
+        let mut waits = Box::pin(lines.first(users(number)));
+        assert!((&mut waits).now_or_never().is_none());
+        waiting.push(waits);
+    }
+    let told = lines.first(users(0)).now_or_never().unwrap();
+    assert!(matches!(told, Err(Error::Unavailable(_))));
+    // It was not counted.
+    assert_eq!(lines.of_holders.count(Holder::User(Uuid::nil())), 2);
+    drop(first);
+    drop(waiting.remove(0).now_or_never().unwrap().unwrap());
 }
 
 /// One person may make an account after the other.
@@ -141,6 +199,7 @@ async fn whoever_had_some_waits_for_no_end_of_new_accounts() {
     let known = |number, age| Caller {
         bearer: Holder::User(Uuid::from_u128(number)).into(),
         age,
+        site: None,
     };
     for _ in 0..2 {
         drop(lines.first(known(0, OLD)).await.unwrap());
@@ -174,9 +233,9 @@ async fn however_many_wait_in_other_queues_a_user_finds_room() {
         // The first of each queue goes on, and has its turn.
         waiting.push((waits.as_mut().now_or_never(), waits));
     }
-    let user = Holder::User(Uuid::from_u128(99));
-    let first = lines.first(user.into()).now_or_never().unwrap().unwrap();
-    let mut second = Box::pin(lines.first(user.into()));
+    let user = elsewhere(Holder::User(Uuid::from_u128(99)));
+    let first = lines.first(user).now_or_never().unwrap().unwrap();
+    let mut second = Box::pin(lines.first(user));
     assert!((&mut second).now_or_never().is_none());
     drop(first);
     drop(second.await.unwrap());
