@@ -9,7 +9,8 @@
 //!
 //! No holder has more than [its share](Holder::share), so that requests that wait for one thing, such as a row, never have
 //! all permits. Nor do all client addresses together have more than [theirs](Holder::share_of_addresses): addresses cost
-//! nothing, and each may ask for tokens that do not exist (docs/decisions.md, R10).
+//! nothing, and each may ask for tokens that do not exist (docs/decisions.md, R10). Those of one site leave an eighth of
+//! them to others: the owner of an address often has the whole site.
 //!
 //! One person may be two holders or more, such as a team and a user. So all known holders together have three quarters, and
 //! each of them a [64th](Shared::least) whatever the others have (R7). Strangers and addresses have a quarter each, whatever
@@ -19,9 +20,11 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
+use ipnet::IpNet;
 
 use super::rejection::Error;
 use crate::admin::Shortage;
+use crate::client_address::surroundings;
 use crate::domain::holder::Holder;
 
 /// How many requests a server works on at once, and how many of them each holder has.
@@ -40,8 +43,9 @@ struct Taken {
     addresses: usize,
     /// Held by all known holders.
     known: usize,
-    /// Held by each holder that has any.
+    /// Held by each holder that has any, and by the addresses of each site.
     by: HashMap<Holder, usize>,
+    by_site: HashMap<IpNet, usize>,
 }
 
 /// Permission to work on one request, until it is dropped.
@@ -76,6 +80,9 @@ impl ConcurrencyLimit {
             return Err(Error::Overloaded(Shortage::Permits));
         }
         taken.by.insert(holder, its + 1);
+        if let Some(site) = site(holder) {
+            *taken.by_site.entry(site).or_default() += 1;
+        }
         taken.all += 1;
         taken.addresses += usize::from(holder.is_address());
         taken.known += usize::from(holder.is_known());
@@ -94,7 +101,11 @@ impl Shared {
         }
         let is_full = match (holder.is_known(), holder.is_address()) {
             (true, _) => taken.known >= holder.share(self.limit),
-            (false, true) => taken.addresses >= Holder::share_of_addresses(self.limit),
+            (false, true) => {
+                let share = Holder::share_of_addresses(self.limit);
+                let of_site = site(holder).and_then(|site| taken.by_site.get(&site));
+                taken.addresses >= share || of_site.is_some_and(|its| *its >= share - share / 8)
+            }
             (false, false) => false,
         };
         !is_full && its < holder.share(self.limit)
@@ -117,12 +128,27 @@ impl Drop for Permit {
         taken.all -= 1;
         taken.addresses -= usize::from(self.holder.is_address());
         taken.known -= usize::from(self.holder.is_known());
-        if let Entry::Occupied(mut its) = taken.by.entry(self.holder) {
-            *its.get_mut() -= 1;
-            if *its.get() == 0 {
-                its.remove();
-            }
+        give_back(taken.by.entry(self.holder));
+        if let Some(site) = site(self.holder) {
+            give_back(taken.by_site.entry(site));
         }
+    }
+}
+
+fn give_back<K>(entry: Entry<'_, K, usize>) {
+    if let Entry::Occupied(mut its) = entry {
+        *its.get_mut() -= 1;
+        if *its.get() == 0 {
+            its.remove();
+        }
+    }
+}
+
+/// Returns the site of an address.
+fn site(holder: Holder) -> Option<IpNet> {
+    match holder {
+        Holder::Address(address) => Some(surroundings(address)),
+        _ => None,
     }
 }
 
@@ -173,6 +199,20 @@ mod tests {
         assert_eq!(all(&limit, team(2)).len(), 6);
         strangers.pop();
         assert_eq!(all(&limit, Holder::Strangers).len(), 1);
+    }
+
+    #[test]
+    fn all_addresses_of_a_site_leave_some_permits_to_others() {
+        let limit = ConcurrencyLimit::new(256);
+        let address = |site, last| Holder::Address([192, 0, site, last].into());
+        let site: Vec<_> = (0..40)
+            .flat_map(|last| all(&limit, address(2, last)))
+            .collect();
+        assert_eq!(site.len(), 56);
+        assert_eq!(all(&limit, address(3, 1)).len(), 8);
+        drop(site);
+        assert!(limit.0.taken().by_site.is_empty());
+        assert_eq!(all(&limit, address(2, 1)).len(), 48);
     }
 
     #[test]
