@@ -232,7 +232,8 @@ impl App {
     /// Creates a user through an invitation, and signs the browser in: step 4.
     ///
     /// # Errors
-    /// [`Error::LinkNotValid`], also when a user already has the email; [`Error::Invalid`] about a field; any store error.
+    /// [`Error::LinkNotValid`], also when a user already has the email; [`Error::Invalid`] about a field; [`Error::Refused`]
+    /// when too many have joined the team; any store error.
     pub async fn join_as_new(&self, join: JoinAsNew) -> Result<(TeamId, Cookies), Error> {
         self.require_passwords()?;
         // Without a valid link, no password is judged or hashed.
@@ -253,6 +254,11 @@ impl App {
         let caller = join.browser.caller(now);
         let hash = self.hash_new_password(caller, join.password, &made);
         let hash = hash.await?;
+        if !self.joins.take(team_id) {
+            return Err(Error::Refused(
+                "many people have just joined this team".into(),
+            ));
+        }
         let device = self.device_cookies().await?.issue(user_id, &hash, now);
         let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &join.browser);
         let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));

@@ -66,12 +66,13 @@ use crate::domain::authentication_request::AuthenticationRequests;
 use crate::domain::cursor::Cursors;
 use crate::domain::device_cookie::DeviceCookies;
 use crate::domain::holder::Holder;
-use crate::domain::id::{ApiKeyId, BrowserSessionId, IdSource, SessionId, UserId};
+use crate::domain::id::{ApiKeyId, BrowserSessionId, IdSource, SessionId, TeamId, UserId};
 use crate::domain::passkey::challenge::Challenges;
 use crate::domain::refused_sign_in::RefusedCounts;
 use crate::domain::secret::{Digest, random};
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::ways_to_sign_in::SwitchedOn;
+use crate::limit::SlowLimiter;
 use crate::lines::Lines;
 use crate::mail::Outbox;
 use crate::store::secret::{self, SharedSecret};
@@ -118,6 +119,8 @@ pub struct App {
     /// Turns of a person to change products, one at a time.
     product_changes_of_user: Lines<UserId>,
     exchange_turns: ExchangeTurns,
+    /// Users whom invitations of a team make.
+    joins: SlowLimiter<TeamId>,
 }
 
 /// A credential of the right form, as presented, and on whose behalf it is looked up: its holder's if it was recently found
@@ -128,6 +131,11 @@ pub struct Presented {
     /// On whose behalf.
     pub holder: Holder,
 }
+
+/// How many users the invitations of a team make at once, and seconds until one more. What is shared by users is shared by all,
+/// so nobody may make thousands.
+const JOINS: u32 = 100;
+const JOIN_EVERY: u32 = 60;
 
 /// How many resets may wait to be looked up. Ten requests at once are within the rate limit of an address, so those of twenty
 /// addresses may; and known callers, who have at most three quarters of the requests, find room for their letters.
@@ -184,6 +192,7 @@ impl App {
             resets_of_user: Lines::new(1, RESETS_OF_USER),
             product_changes_of_user: Lines::new(1, PRODUCT_CHANGES_OF_USER),
             exchange_turns: ExchangeTurns::default(),
+            joins: SlowLimiter::new(JOINS, JOIN_EVERY),
         })
     }
 

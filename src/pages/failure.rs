@@ -23,6 +23,8 @@ pub(super) enum Failure {
     NotFound,
     /// Others have waited for the team's imports so long that it has to wait for this time.
     ImportTooSoon(Duration),
+    /// So many people have just joined the team that the next has to wait.
+    JoinTooSoon,
     /// An app has sent the user here with a wrong request, and cannot be told.
     WrongApp(&'static str),
     /// Something has to come first, such as a proof of identity.
@@ -40,6 +42,7 @@ impl Failure {
             Failure::PasswordsOff => Some(ErrorCode("passwords_off")),
             Failure::NotFound => Some(ErrorCode("not_found")),
             Failure::ImportTooSoon(_) => Some(ErrorCode("import_too_soon")),
+            Failure::JoinTooSoon => Some(ErrorCode("join_too_soon")),
             Failure::WrongApp(_) => Some(ErrorCode("wrong_app")),
         }
     }

@@ -10,6 +10,7 @@ use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
 
 use super::answer::{html, see_other};
+use super::failure::Failure;
 use super::frame::Frame;
 use super::provider;
 use super::route::{Answer, Route, TokenPath};
@@ -96,6 +97,7 @@ async fn accept_invitation(visit: Arc<Visit>, path: TokenPath, form: Form) -> An
         Err(Error::Invalid(complaint)) => page(&visit, &link, name, Some(complaint)).await,
         // A user has the email by now, or the link is gone.
         Err(Error::LinkNotValid) => page(&visit, &link, name, None).await,
+        Err(Error::Refused(_)) => Err(Failure::JoinTooSoon),
         Err(error) => Err(error.into()),
     }
 }

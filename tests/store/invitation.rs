@@ -50,6 +50,27 @@ async fn somebody_without_an_account_makes_one_by_an_invitation_once() {
     assert!(!format!("{:?}", events.unwrap()).contains(BO));
 }
 
+/// P9: nobody makes thousands of users.
+#[tokio::test]
+async fn a_team_makes_a_hundred_users_at_once_and_no_more() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let made = async |number: u32| {
+        let email = format!("{number}@example.com");
+        let invited = app.invite(&Actor::Operator, team, &email, Role::Viewer).await;
+        app.join_as_new(new_user(&invited.unwrap().secret)).await
+    };
+    for number in 0..100 {
+        made(number).await.unwrap();
+    }
+    let refused = made(100).await;
+    assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    assert_eq!(app.list_invitations(team).await.unwrap().len(), 1);
+    // Others are not in the way.
+    let other = service.team().await;
+    join(app, other, "ada@example.com", Role::Owner).await;
+}
+
 /// P6.
 #[tokio::test]
 async fn an_invitation_is_good_for_seven_days() {
