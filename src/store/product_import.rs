@@ -12,7 +12,7 @@ use crate::domain::product::Product;
 use crate::domain::product_import::{Asked, KEPT_FOR_TEAM, KeptImport};
 use crate::domain::time::Timestamp;
 use crate::sql::value::{Bind, Columns, Value};
-use crate::sql::{ScriptError, Statement, sql, table, values};
+use crate::sql::{ScriptError, Statement, sql, table, text, values};
 
 table! {
     /// The rows of plans that are kept.
@@ -23,17 +23,37 @@ table! {
 }
 
 /// PostgreSQL: what follows is read of each product of a catalog that has one of these ids. One is looked up after the other
-/// (see [`Many`](crate::sql::Many)): for `= ANY`, PostgreSQL reads all products of a team that it has not counted yet.
-const OF_IDS: &str = " FROM (SELECT unnest($3::uuid[]) AS asked_id ORDER BY asked_id) AS asked, LATERAL \
-    (SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND id = asked_id";
+/// (see [`Many`](crate::sql::Many)), and by each status: otherwise, where PostgreSQL has not counted the products of a team, it
+/// goes through all of them.
+const OF_IDS: &str = text!(
+    EACH_ID,
+    OF_ID,
+    "'active' UNION ALL ",
+    OF_ID,
+    "'archived' OFFSET 0) AS found ORDER BY id"
+);
 
-/// PostgreSQL: like [`OF_IDS`], for the active products that have one of these skus.
-const OF_SKUS: &str = " FROM (SELECT unnest($3::text[]) AS asked_sku ORDER BY asked_sku) AS asked, LATERAL \
+/// The same, with a lock on each.
+const OF_IDS_LOCKED: &str = text!(
+    EACH_ID,
+    "SELECT * FROM (",
+    OF_ID,
+    "'active' FOR UPDATE) AS active UNION ALL SELECT * FROM (",
+    OF_ID,
+    "'archived' FOR UPDATE) AS archived OFFSET 0) AS found ORDER BY id"
+);
+
+const EACH_ID: &str =
+    " FROM (SELECT unnest($3::uuid[]) AS asked_id ORDER BY asked_id) AS asked, LATERAL (";
+const OF_ID: &str =
+    "SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND id = asked_id AND status = ";
+
+/// PostgreSQL: likewise, of the active products that have one of these skus.
+const OF_SKUS: &str = text!(EACH_SKU, " OFFSET 0) AS found ORDER BY id");
+const OF_SKUS_LOCKED: &str = text!(EACH_SKU, " FOR UPDATE OFFSET 0) AS found ORDER BY id");
+
+const EACH_SKU: &str = " FROM (SELECT unnest($3::text[]) AS asked_sku ORDER BY asked_sku) AS asked, LATERAL \
     (SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND sku = asked_sku";
-
-/// Ends such a statement, without and with a lock on each.
-const EACH: &str = " OFFSET 0) AS found ORDER BY id";
-const EACH_LOCKED: &str = " FOR UPDATE OFFSET 0) AS found ORDER BY id";
 
 /// The active products of a catalog.
 const ACTIVE: &str = " FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND ";
@@ -63,11 +83,11 @@ pub async fn find(
 ) -> Result<Vec<Product>, ScriptError> {
     let by_ids = sql!(
         sqlite: [product::ONE],
-        postgres: ["SELECT ", product::row::COLUMNS, OF_IDS, EACH],
+        postgres: ["SELECT ", product::row::COLUMNS, OF_IDS],
     );
     let by_skus = sql!(
         sqlite: ["SELECT ", product::row::COLUMNS, ACTIVE, "sku = $3"],
-        postgres: ["SELECT ", product::row::COLUMNS, OF_SKUS, EACH],
+        postgres: ["SELECT ", product::row::COLUMNS, OF_SKUS],
     );
     all(sql, catalog, asked, (by_ids, by_skus), product::row::read).await
 }
@@ -84,11 +104,11 @@ pub async fn lock_last_changes(
 ) -> Result<Vec<(ProductId, Timestamp)>, ScriptError> {
     let by_ids = sql!(
         sqlite: [LAST_CHANGE, ACTIVE, "id = $3 UNION ALL ", LAST_CHANGE, ARCHIVED, "id = $3"],
-        postgres: [LAST_CHANGE, OF_IDS, EACH_LOCKED],
+        postgres: [LAST_CHANGE, OF_IDS_LOCKED],
     );
     let by_skus = sql!(
         sqlite: [LAST_CHANGE, ACTIVE, "sku = $3"],
-        postgres: [LAST_CHANGE, OF_SKUS, EACH_LOCKED],
+        postgres: [LAST_CHANGE, OF_SKUS_LOCKED],
     );
     let read = |row: &mut Columns<'_>| Ok((row.take()?, row.take()?));
     all(sql, catalog, asked, (by_ids, by_skus), read).await
