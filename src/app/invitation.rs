@@ -254,16 +254,17 @@ impl App {
         let caller = join.browser.caller(now);
         let hash = self.hash_new_password(caller, join.password, &made);
         let hash = hash.await?;
+        let device = self.device_cookies().await?.issue(user_id, &hash, now);
+        let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &join.browser);
+        let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
+        let digest = join.link.digest();
         if !self.joins.take(team_id) {
             return Err(Error::Refused(
                 "many people have just joined this team".into(),
             ));
         }
-        let device = self.device_cookies().await?.issue(user_id, &hash, now);
-        let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &join.browser);
-        let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
-        let digest = join.link.digest();
-        self.store
+        let made = self
+            .store
             .write(team_id, async move |sql| {
                 // The team before any user (`membership`, step 1).
                 sql.run(team::lock(team_id)).await?;
@@ -275,7 +276,8 @@ impl App {
                 accept(sql, &digest, &made, now, &event).await?;
                 begin.carry_out(sql).await
             })
-            .await?;
+            .await;
+        made.inspect_err(|_| self.joins.give_back(team_id))?;
         self.counts.link.good.one();
         let cookies = Cookies {
             session: cookie,

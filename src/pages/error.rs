@@ -45,11 +45,15 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
                 ),
             )
         }
-        Failure::JoinTooSoon => (
-            StatusCode::TOO_MANY_REQUESTS,
-            "Many people have just joined this team",
-            "Nothing was changed, and your link stays valid: go back, and try again in a minute.".to_owned(),
-        ),
+        Failure::JoinTooSoon => {
+            headers.insert(RETRY_AFTER, 60.into());
+            (
+                StatusCode::TOO_MANY_REQUESTS,
+                "Many people have just joined this team",
+                "Nothing was changed, and your link stays valid: go back, and try again in a minute."
+                    .to_owned(),
+            )
+        }
         Failure::WrongApp(why) => (
             StatusCode::BAD_REQUEST,
             "The app cannot sign you in",
