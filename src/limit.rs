@@ -42,7 +42,7 @@ pub(crate) use bucket::{Policy, Verdict};
 pub use counts::Counts;
 pub(crate) use memory::Limiter;
 pub(crate) use shared::{Shared, check as check_redis};
-pub(crate) use slow::SlowLimiter;
+pub(crate) use slow::{Had, SlowLimiter};
 
 /// What each browser may send once its user's bucket is empty: enough to find and sign out another.
 const RESERVE: Policy = Policy {

@@ -222,10 +222,11 @@ impl App {
         browser: Browser,
     ) -> Result<Cookies, Error> {
         let cookies = self.device_cookies().await?;
-        // A browser keeps its cookie, and the age of it.
-        let is_valid = |it: &Secret| cookies.device(it, user.id, &hash).is_some();
-        let device = browser.device.clone().filter(is_valid);
-        let device = device.unwrap_or_else(|| cookies.issue(user.id, &hash, self.now()));
+        let before = browser.device.as_ref();
+        let before = before.and_then(|it| cookies.device(it, user.id, &hash));
+        // The next one is as old: a thief of the last one does not share its count.
+        let since = before.map_or_else(|| self.now(), |it| it.since);
+        let device = cookies.issue(user.id, &hash, since);
         let (begin, cookie) = self.new_browser_session(user.id, Way::Password, &browser);
         self.store
             .write(user.id, async move |sql| {

@@ -16,7 +16,7 @@ use super::time::Timestamp;
 
 const NONCE: usize = 16;
 
-/// How many bytes of it say when it was issued, in milliseconds.
+/// How many bytes of it say since when the browser has had one, in milliseconds.
 const TIME: usize = 6;
 
 /// A browser in which a user has signed in.
@@ -24,7 +24,7 @@ const TIME: usize = 6;
 pub(crate) struct Device {
     /// What it counts as.
     pub(crate) source: Source,
-    /// When it got its cookie.
+    /// When it got its first cookie.
     pub(crate) since: Timestamp,
 }
 
@@ -37,10 +37,10 @@ impl DeviceCookies {
         DeviceCookies(Key::new(HMAC_SHA256, &key))
     }
 
-    /// Makes a cookie for a browser in which this user has signed in.
-    pub(crate) fn issue(&self, user_id: UserId, hash: &Secret, now: Timestamp) -> Secret {
+    /// Makes a cookie for a browser in which this user has signed in, for the first time at `since`.
+    pub(crate) fn issue(&self, user_id: UserId, hash: &Secret, since: Timestamp) -> Secret {
         let mut nonce = random::<NONCE>();
-        let [_, _, time @ ..] = now.as_millis().to_be_bytes();
+        let [_, _, time @ ..] = since.as_millis().to_be_bytes();
         nonce[..TIME].copy_from_slice(&time);
         let tag = sign(&self.0, &message(&nonce, user_id, hash));
         Secret::from_text(URL_SAFE_NO_PAD.encode([&nonce, tag.as_ref()].concat()))

@@ -30,7 +30,7 @@ use crate::admin::Shortage;
 use crate::domain::holder::Holder;
 use crate::limit::SlowLimiter;
 use crate::lines::{Lines, Turn};
-use crate::ranked::{Permit, Ranked};
+use crate::ranked::{Permit, Ranked, Room};
 use crate::settings::Database;
 
 /// How many lists of a holder are counted at most.
@@ -48,6 +48,12 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many list requests of one team may wait. They are made within a fifth of a second, and a key may ask for two hundred
 /// at once.
 const LINE: usize = 256;
+
+/// As many may wait for the turns of all as have one of their own.
+const ROOM: Room = Room {
+    of_all: usize::MAX,
+    of_each: usize::MAX,
+};
 
 tokio::task_local! {
     /// The turn of the request that is served by this task.
@@ -101,7 +107,7 @@ impl Turns {
     fn new(own: usize, all: Option<usize>) -> Turns {
         Turns {
             own: Lines::new(own, LINE),
-            all: all.map(|all| Arc::new(Ranked::new(all, usize::MAX))),
+            all: all.map(|all| Arc::new(Ranked::new(all, ROOM))),
             had: SlowLimiter::new(COUNTED, FORGOTTEN),
         }
     }
@@ -116,8 +122,8 @@ impl Turns {
         let all = match &self.all {
             Some(all) => {
                 // At most 59.
-                let had = u32::try_from(self.had.count(holder)).unwrap_or(COUNTED);
-                let all = all.acquire(FOR_EACH * had, Instant::now() + QUEUE_TIMEOUT);
+                let had = u32::try_from(self.had.count(holder).earlier).unwrap_or(COUNTED);
+                let all = all.acquire(holder, FOR_EACH * had, Instant::now() + QUEUE_TIMEOUT);
                 Some(all.await.map_err(|_| none())?)
             }
             None => None,

@@ -14,6 +14,14 @@ pub(crate) struct SlowLimiter<K> {
     begun: Instant,
 }
 
+/// An event that may have been counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Had {
+    /// How many earlier ones are not forgotten yet, `burst` at most.
+    pub(crate) earlier: u64,
+    is_counted: bool,
+}
+
 impl<K: Hash + Eq + Copy> SlowLimiter<K> {
     /// `burst` at once, and then one every `every` seconds.
     pub(crate) fn new(burst: u32, every: u32) -> SlowLimiter<K> {
@@ -37,15 +45,25 @@ impl<K: Hash + Eq + Copy> SlowLimiter<K> {
         self.begun + self.begun.elapsed() / self.every
     }
 
-    /// Counts one more event; returns how many earlier ones are not forgotten yet, `burst` at most.
-    pub(crate) fn count(&self, key: K) -> u64 {
+    /// Counts one more event, unless there are as many as are counted.
+    pub(crate) fn count(&self, key: K) -> Had {
         let verdict = self.buckets.take(key, self.now());
         let policy = self.buckets.policy();
         let before = verdict.debt.saturating_sub(policy.token());
-        before.div_ceil(policy.token())
+        Had {
+            earlier: before.div_ceil(policy.token()),
+            is_counted: verdict.allowed(),
+        }
     }
 
-    /// Takes back an event that did not happen.
+    /// Takes back an event that was counted but did not happen.
+    pub(crate) fn uncount(&self, key: K, had: Had) {
+        if had.is_counted {
+            self.give_back(key);
+        }
+    }
+
+    /// Takes back an event that was allowed but did not happen.
     pub(crate) fn give_back(&self, key: K) {
         self.buckets.give_back(key);
     }

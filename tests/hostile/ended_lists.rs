@@ -14,13 +14,13 @@ use tokio::task::JoinHandle;
 
 use crate::attack;
 use crate::full_page;
-use crate::people::{ORIGIN, form, signed_in_as};
+use crate::people::{ORIGIN, change_rows, form, signed_in_as};
 
 /// Fewer than one team may have under way, and enough to wait for.
 const LISTS: usize = 50;
 
-/// Fewer than may wait for the passwords of one account.
-const FORMS: usize = 30;
+/// As many as may wait for the passwords of one account.
+const FORMS: usize = 8;
 
 /// Asks for many pages at once. Returns their statuses, some time later.
 fn asked(service: &Service, page: &Request, count: usize) -> Vec<JoinHandle<u16>> {
@@ -161,14 +161,7 @@ async fn an_invitation_that_waits_for_a_password_shows_no_members_to_who_has_los
     let (service, team, user, cookie) = given!(full_team("admin").await);
     // So that the password is asked for.
     let age = "UPDATE browser_session SET signed_in_at = signed_in_at - 3600000";
-    let database = given!(service.own_database());
-    match database.strip_prefix("sqlite:") {
-        Some(path) => {
-            let file = rusqlite::Connection::open(path).expect("it is there");
-            file.execute_batch(age).expect("it is changed");
-        }
-        None => _ = test_support::postgres::ask(database, age),
-    }
+    given!(change_rows(&service, age));
     let (owner, of_owner) = given!(signed_in_as(&service, "bob@example.com").await);
     given!(join(&service, &team, &owner.to_string(), "owner"));
     let members = format!("/teams/{}/settings/members", team.id);

@@ -47,6 +47,23 @@ pub async fn signed_in_as(service: &Service, email: &str) -> Result<(Uuid, Strin
     Ok((text(&user["id"]).parse().expect("an id"), cookie))
 }
 
+/// Changes rows of the service's own database.
+///
+/// # Errors
+/// For a deployment.
+pub fn change_rows(service: &Service, statement: &str) -> Result<(), Skip> {
+    let database = service.own_database()?;
+    match database.strip_prefix("sqlite:") {
+        Some(path) => {
+            let file = Connection::open(path).expect("it is there");
+            file.busy_timeout(Duration::from_secs(5)).expect("a number");
+            file.execute_batch(statement).expect("it is changed");
+        }
+        None => _ = test_support::postgres::ask(database, statement),
+    }
+    Ok(())
+}
+
 /// Writes this many events of a user into the audit, as if they had happened.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The queues of callers who wait to have a password hashed (steps 1 to 3 of the module).
+//! The queues of callers who wait to have a password hashed (steps 1 to 4 of the module).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,53 +12,57 @@ use super::caller::Caller;
 use crate::client_address::surroundings;
 use crate::domain::Error;
 use crate::domain::holder::{Bearer, Holder};
-use crate::limit::SlowLimiter;
-use crate::ranked::{Permit, Ranked};
+use crate::limit::{Had, SlowLimiter};
+use crate::ranked::{Permit, Ranked, Room};
 use crate::weak_map::WeakMap;
 
 /// How long a caller waits for a place.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many may wait in one queue: more would not be served in time.
+/// How many strangers may wait in one queue: more would not be served in time.
 const LINE: usize = 32;
 
-/// How many strangers may wait behind the first over all queues, and how many may be the first of theirs; how many known holders
-/// may wait in the queue of a site. Each of them occupies one of the requests in progress, of which token requests need some, too.
+/// How many strangers may wait behind the first over all queues, and how many may be the first of theirs. Each of them occupies
+/// one of the requests in progress, of which token requests need some, too.
 const LINES: usize = 192;
 
-/// How many recently hashed passwords of a holder or credential are counted at most.
+/// How many known holders may wait, and how often one of them: what one has waiting is in the way of its own next one.
+const ROOM: Room = Room {
+    of_all: LINES,
+    of_each: 8,
+};
+
+/// How many recently hashed passwords of a holder, credential or site are counted at most.
 const COUNTED: u32 = 60;
 
-/// Seconds after which one of them is forgotten.
-const FORGOTTEN: u32 = 600;
+/// Seconds after which one of them is forgotten, and one of a site: many people may be there.
+const FORGOTTEN: u32 = 60;
+const FORGOTTEN_OF_SITE: u32 = 10;
 
-/// The handicap for the first of them, and for each doubling of what was had: in that time, every one of a dozen users has one.
-/// It ends at [`MOST`], so that those who had many do not wait in vain where there are no others.
-const FOR_A_DOUBLING: Duration = Duration::from_secs(3);
-const MOST: Duration = Duration::from_secs(8);
+/// The handicap for each of them: whoever had twenty waits for all others.
+const FOR_EACH: Duration = Duration::from_millis(500);
 
-/// The handicap of a credential that was just issued: a person may have new ones and new accounts all the time. It shrinks until
-/// the credential is [`OLD`].
-const FOR_A_NEW_ONE: Duration = MOST;
+/// The handicap of a credential that was just issued: a person may have new ones and new accounts all the time, and all of them
+/// wait for those who are not new. It shrinks until the credential is [`OLD`].
+const FOR_A_NEW_ONE: Duration = QUEUE_TIMEOUT;
 const OLD: Duration = Duration::from_mins(10);
 
-/// The callers who wait for a place.
+/// The places at which passwords are hashed, and the callers who wait for one.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// Permits to wait for a place, of strangers and of known holders.
+    pub(super) places: Arc<Semaphore>,
+    /// Permits to wait for a place: of strangers, and of known holders.
     strangers: Arc<Semaphore>,
-    known: Arc<Semaphore>,
-    /// Counts the hashed passwords of each known holder, and of each credential.
+    known: Arc<Ranked>,
+    /// Counts the hashed passwords of each known holder, of each credential, and of the known holders of each site.
     of_holders: SlowLimiter<Holder>,
     of_bearers: SlowLimiter<Bearer>,
+    of_sites: SlowLimiter<Option<IpNet>>,
     /// Room for strangers behind the first of their queue.
     room: Semaphore,
     room_for_strangers: Arc<Semaphore>,
     /// The queues of strangers. Each is kept while a caller is in it.
     lines: WeakMap<Whose, Line>,
-    /// The queues of known holders, and of those of a site, likewise.
-    queues: WeakMap<Holder, Ranked>,
-    sites: WeakMap<Option<IpNet>, Ranked>,
 }
 
 /// Which strangers are in a queue.
@@ -80,65 +84,58 @@ struct Line {
 /// A line, which is kept while a caller is in it, and the front place in it.
 type InLine = (Arc<Line>, OwnedSemaphorePermit);
 
-/// The front place in a caller's queues, held until dropped.
-pub(super) struct First {
-    /// The permits of those of its kind to wait for a place.
-    peers: Arc<Semaphore>,
-    _held: Held,
-    /// When the wait for a place ends.
-    deadline: Instant,
-}
-
-/// What the first in its queues holds.
-enum Held {
+/// The turn of the next caller of its kind, held until dropped.
+enum Turn {
     Stranger {
         _room: OwnedSemaphorePermit,
         _lines: [InLine; 2],
+        _permit: OwnedSemaphorePermit,
     },
-    /// The turns of the holder, and of the site.
-    Known { _turns: [Permit; 2] },
+    Known {
+        _permit: Permit,
+    },
 }
 
 /// A place at which a password is hashed, held until dropped.
 pub(crate) struct Place {
     _place: OwnedSemaphorePermit,
-    _next: OwnedSemaphorePermit,
-    _first: First,
+    _turn: Turn,
 }
 
 impl Lines {
+    /// Before this many places.
     pub(super) fn before(places: usize) -> Lines {
         Lines {
+            places: Arc::new(Semaphore::new(places)),
             strangers: Arc::new(Semaphore::new(places)),
-            known: Arc::new(Semaphore::new(places)),
+            known: Arc::new(Ranked::new(places, ROOM)),
             of_holders: SlowLimiter::new(COUNTED, FORGOTTEN),
             of_bearers: SlowLimiter::new(COUNTED, FORGOTTEN),
+            of_sites: SlowLimiter::new(COUNTED, FORGOTTEN_OF_SITE),
             room: Semaphore::new(LINES),
             room_for_strangers: Arc::new(Semaphore::new(LINES)),
             lines: WeakMap::default(),
-            queues: WeakMap::default(),
-            sites: WeakMap::default(),
         }
     }
 
-    /// Waits in the queues of `caller` (steps 1 and 2).
+    /// Waits in the queues of `caller`, and then for a place.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when a queue is full, or the wait takes too long.
-    pub(super) async fn first(&self, caller: Caller) -> Result<First, Error> {
+    pub(super) async fn place(&self, caller: Caller) -> Result<Place, Error> {
         let deadline = Instant::now() + QUEUE_TIMEOUT;
-        let (peers, held) = match caller.bearer.holder {
-            Holder::Address(network) => (&self.strangers, self.stranger(network, deadline).await?),
-            _ => (&self.known, self.known(caller, deadline).await?),
-        };
-        Ok(First {
-            peers: Arc::clone(peers),
-            _held: held,
-            deadline,
-        })
+        if let Holder::Address(network) = caller.bearer.holder {
+            let turn = self.stranger(network, deadline).await?;
+            return self.at_place(turn, deadline).await;
+        }
+        let had = self.count(caller);
+        let place = self.known(caller, had, deadline).await;
+        // Who was sent away has had nothing.
+        place.inspect_err(|_| self.uncount(caller, had))
     }
 
-    async fn stranger(&self, network: IpAddr, deadline: Instant) -> Result<Held, Error> {
+    /// Steps 1 and 2, and the turn among all strangers.
+    async fn stranger(&self, network: IpAddr, deadline: Instant) -> Result<Turn, Error> {
         let of_network = self.line(Whose::Network(network));
         let first_of_network = match Arc::clone(&of_network.first).try_acquire_owned() {
             Ok(first) => first,
@@ -155,34 +152,48 @@ impl Lines {
         // Only one caller per network is in the queue of its site, so that needs no limit.
         let of_site = self.line(Whose::Site(surroundings(network)));
         let first_of_site = acquire(&of_site.first, deadline).await?;
-        Ok(Held::Stranger {
+        Ok(Turn::Stranger {
             _room: room,
             _lines: [(of_network, first_of_network), (of_site, first_of_site)],
+            _permit: acquire(&self.strangers, deadline).await?,
         })
     }
 
-    async fn known(&self, caller: Caller, deadline: Instant) -> Result<Held, Error> {
-        let Caller { bearer, age, site } = caller;
-        let queue = self.queues.get(bearer.holder, || Ranked::new(1, LINE));
-        let had = self.of_bearers.count(bearer);
-        let turn = queue.acquire(handicap(had, age), deadline).await;
-        // Who was sent away has had nothing.
-        let turn = turn.inspect_err(|_| self.of_bearers.give_back(bearer))?;
-        let of_site = self.sites.get(site, || Ranked::new(1, LINES));
-        let had = self.of_holders.count(bearer.holder);
-        let first = of_site.acquire(handicap(had, age), deadline).await;
-        let first = first.inspect_err(|_| self.had_nothing(bearer))?;
-        Ok(Held::Known {
-            _turns: [turn, first],
+    /// Steps 3 and 4.
+    async fn known(
+        &self,
+        caller: Caller,
+        had: [Had; 3],
+        deadline: Instant,
+    ) -> Result<Place, Error> {
+        let handicap = handicap(had.map(|it| it.earlier).iter().sum(), caller.age);
+        let holder = caller.bearer.holder;
+        let permit = self.known.acquire(holder, handicap, deadline).await?;
+        let turn = Turn::Known { _permit: permit };
+        self.at_place(turn, deadline).await
+    }
+
+    /// Step 4.
+    async fn at_place(&self, turn: Turn, deadline: Instant) -> Result<Place, Error> {
+        Ok(Place {
+            _place: acquire(&self.places, deadline).await?,
+            _turn: turn,
         })
     }
 
-    /// Forgets the password of a caller who had the [first](Lines::first) place, but was not [served](First::served).
-    pub(super) fn had_nothing(&self, bearer: Bearer) {
-        if !bearer.holder.is_address() {
-            self.of_holders.give_back(bearer.holder);
-            self.of_bearers.give_back(bearer);
-        }
+    fn count(&self, Caller { bearer, site, .. }: Caller) -> [Had; 3] {
+        [
+            self.of_holders.count(bearer.holder),
+            self.of_bearers.count(bearer),
+            self.of_sites.count(site),
+        ]
+    }
+
+    fn uncount(&self, Caller { bearer, site, .. }: Caller, had: [Had; 3]) {
+        let [of_holder, of_bearer, of_site] = had;
+        self.of_holders.uncount(bearer.holder, of_holder);
+        self.of_bearers.uncount(bearer, of_bearer);
+        self.of_sites.uncount(site, of_site);
     }
 
     fn line(&self, whose: Whose) -> Arc<Line> {
@@ -193,27 +204,11 @@ impl Lines {
     }
 }
 
-impl First {
-    /// Waits for one of `places` (step 3).
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`] when no place is free in time.
-    pub(super) async fn served(self, places: &Arc<Semaphore>) -> Result<Place, Error> {
-        Ok(Place {
-            _next: acquire(&self.peers, self.deadline).await?,
-            _place: acquire(places, self.deadline).await?,
-            _first: self,
-        })
-    }
-}
-
 /// How much later a caller waits than it came, after `had` passwords and with a credential of that age.
 fn handicap(had: u64, age: Duration) -> Duration {
-    // 1 after the first, 2 after three, 3 after seven.
-    let doublings = (1.0 + had as f64).log2();
-    let had = FOR_A_DOUBLING.mul_f64(doublings);
+    let had = u32::try_from(had).unwrap_or(u32::MAX);
     let young = OLD.saturating_sub(age).div_f64(OLD.as_secs_f64());
-    had.min(MOST) + FOR_A_NEW_ONE.mul_f64(young.as_secs_f64())
+    FOR_EACH.saturating_mul(had) + FOR_A_NEW_ONE.mul_f64(young.as_secs_f64())
 }
 
 async fn acquire(

@@ -5,17 +5,17 @@
 //!
 //! One person with ten addresses can send as many passwords as a core can compare. So there is an order:
 //!
-//! 1. Each network, and each user, has its own queue, and only the first in each goes on: a caller from elsewhere waits for
-//!    one password of each queue, not for all of them. In the queue of a user, a browser has a handicap for each of its
-//!    recently hashed passwords, and while it is new; if the queue is full, the last leaves it ([`crate::ranked`]). A thief
-//!    may be signed in many times, and sign in again and again. Whoever follows a link to set a new password, which ends
-//!    those sessions, has a queue of their own.
+//! 1. Of strangers, each network has its own queue, and only the first in each goes on: a caller from elsewhere waits for one
+//!    password of each queue, not for all of them.
 //! 2. The first strangers in the queues of one site form one more queue, since the owner of a network often has the whole
-//!    site. So do the first known holders: one person may have hundreds of accounts, and make new ones. In that queue they
-//!    have the same handicaps.
-//! 3. Strangers wait for each other first, and so do known holders, who are known by a session, a device cookie or a link.
-//!    Then as many of either kind as there are places wait for a place. So the next caller of one kind waits for one of the
-//!    other kind, however many of those there are.
+//!    site.
+//! 3. Known holders, who are known by a session, a device cookie or a link, wait in the order in which they came, but with
+//!    handicaps ([`crate::ranked`]): for each password that was recently hashed for the user, for the credential and for the
+//!    site, and for a new credential. So somebody with hundreds of accounts, or a thief who is signed in as others are, waits
+//!    for all who have seldom signed in. If too many wait, the last leaves. Whoever follows a link to set a new password
+//!    counts as a user of their own: a thief may be signed in as that user.
+//! 4. As many of either kind as there are places wait for a place. So the next caller of one kind waits for one of the other
+//!    kind, however many of those there are.
 
 mod argon2id;
 mod caller;
@@ -26,7 +26,6 @@ use std::sync::Arc;
 
 use argon2::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
-use tokio::sync::Semaphore;
 
 use self::argon2id::Argon2id;
 pub(super) use self::caller::Caller;
@@ -40,7 +39,6 @@ use crate::domain::secret::Secret;
 #[derive(Debug)]
 pub(super) struct Hashing {
     lines: Lines,
-    places: Arc<Semaphore>,
     threads: Arc<Threads>,
 }
 
@@ -55,7 +53,6 @@ impl Hashing {
     fn at(places: usize) -> Hashing {
         Hashing {
             lines: Lines::before(places),
-            places: Arc::new(Semaphore::new(places)),
             threads: Arc::new(Threads::of(places)),
         }
     }
@@ -79,9 +76,7 @@ impl Hashing {
     /// # Errors
     /// [`Error::Unavailable`] when a queue is full, or the wait takes too long.
     pub(super) async fn place(&self, caller: Caller) -> Result<Place, Error> {
-        let first = self.lines.first(caller).await?;
-        let place = first.served(&self.places).await;
-        place.inspect_err(|_| self.lines.had_nothing(caller.bearer))
+        self.lines.place(caller).await
     }
 
     /// Whether a password matches the hash. Takes just as long if there is no hash.
@@ -163,9 +158,14 @@ mod tests {
     #[tokio::test]
     async fn passwords_are_hashed_a_few_at_a_time() {
         let hashing = Hashing::default();
-        let places = hashing.places.available_permits();
+        let places = hashing.lines.places.available_permits();
         assert!((1..=4).contains(&places), "{places}");
-        let all = hashing.places.acquire_many(places as u32).await.unwrap();
+        let all = hashing
+            .lines
+            .places
+            .acquire_many(places as u32)
+            .await
+            .unwrap();
         // The paused clock jumps to the next timer.
         tokio::time::pause();
         let late = hashing
