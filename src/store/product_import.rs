@@ -93,7 +93,7 @@ pub async fn find(
 }
 
 /// When the products that [`find`] finds were last changed, in the same order. No other transaction changes them before this
-/// one ends.
+/// one ends. (PostgreSQL: one whose status another transaction has just changed is missing, so the plan does not fit, either.)
 ///
 /// # Errors
 /// As for every script.
