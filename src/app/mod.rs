@@ -119,7 +119,7 @@ pub struct App {
     /// Turns of a person to change products, one at a time.
     product_changes_of_user: Lines<UserId>,
     exchange_turns: ExchangeTurns,
-    /// Users whom invitations of a team make.
+    /// Users who set a password through an invitation to a team.
     joins: SlowLimiter<TeamId>,
 }
 
@@ -132,8 +132,8 @@ pub struct Presented {
     pub holder: Holder,
 }
 
-/// How many users the invitations of a team make at once, and seconds until one more. What is shared by users is shared by all,
-/// so nobody may make thousands.
+/// How many users set a password through the invitations of a team at once, and seconds until one more. Users take turns, so
+/// nobody may make thousands.
 const JOINS: u32 = 100;
 const JOIN_EVERY: u32 = 60;
 

@@ -9,7 +9,6 @@
 use std::time::Duration;
 
 use unicode_normalization::UnicodeNormalization;
-use uuid::Uuid;
 use zxcvbn::{Entropy, Score, zxcvbn};
 
 use super::Error;
@@ -132,11 +131,6 @@ pub struct Source(pub Digest);
 impl Source {
     /// All sources that have no count of their own.
     pub const ALL: &Source = &Source(Digest::from_bytes([0; 32]));
-
-    /// An id for it: the first half of its digest.
-    pub(crate) fn id(&self) -> Uuid {
-        Uuid::from_bytes(std::array::from_fn(|at| self.0.as_bytes()[at]))
-    }
 }
 
 /// The account of an email, whether a user has it or not.

@@ -48,11 +48,11 @@ impl<K: Hash + Eq + Copy> SlowLimiter<K> {
     /// Counts one more event, unless there are as many as are counted.
     pub(crate) fn count(&self, key: K) -> Had {
         let verdict = self.buckets.take(key, self.now());
-        let policy = self.buckets.policy();
-        let before = verdict.debt.saturating_sub(policy.token());
+        let (token, is_counted) = (self.buckets.policy().token(), verdict.allowed());
+        let its_own = if is_counted { token } else { 0 };
         Had {
-            earlier: before.div_ceil(policy.token()),
-            is_counted: verdict.allowed(),
+            earlier: verdict.debt.saturating_sub(its_own).div_ceil(token),
+            is_counted,
         }
     }
 

@@ -43,7 +43,7 @@ fn reset(service: &Service) -> Result<Request, Skip> {
     ))
 }
 
-/// The right password of the account is compared all the time: in all sessions of the thief, who has a new device cookie after
+/// The right password of the account is compared all the time: in all sessions of the thief, who has another device cookie after
 /// each second request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_signed_in_many_times_keeps_the_owner_from_nothing() {

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ipnet::IpNet;
+use uuid::Uuid;
 
 use crate::client_address::{network, surroundings};
 use crate::domain::browser_session::InBrowser;
@@ -12,8 +13,8 @@ use crate::domain::holder::{Bearer, Holder};
 use crate::domain::id::UserId;
 use crate::domain::time::Timestamp;
 
-/// How far in the future a device cookie may be from: clocks differ. One of an earlier release has no time, and seems to be of
-/// any.
+/// How far in the future a device cookie may be from: clocks differ. One of an earlier release has random bytes in place of the
+/// time, which nearly always are later than that.
 const AHEAD: Duration = Duration::from_hours(24);
 
 /// A caller who needs a password hashed.
@@ -49,9 +50,11 @@ impl Caller {
         address: IpAddr,
         now: Timestamp,
     ) -> Caller {
+        // All cookies that one browser gets after each other have the same time.
+        let since = device.since.as_millis().unsigned_abs();
         let bearer = Bearer {
             holder: user_id.into(),
-            credential: Some(device.source.id()),
+            credential: Some(Uuid::from_u128(since.into())),
         };
         let is_without_time = device.since.before(AHEAD) > now;
         let age = match is_without_time {
@@ -87,10 +90,9 @@ impl From<Holder> for Caller {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
     use crate::domain::password::Source;
+    use crate::domain::secret::Digest;
 
     #[test]
     fn a_cookie_is_as_old_as_it_says_or_of_an_earlier_release() {
@@ -110,5 +112,19 @@ mod tests {
             let caller = Caller::at_home(UserId(Uuid::nil()), device, [192, 0, 2, 1].into(), now);
             assert_eq!(caller.age, age, "{since}");
         }
+    }
+
+    #[test]
+    fn the_cookies_of_one_browser_are_one_credential() {
+        let bearer = |byte: &[u8], since| {
+            let device = Device {
+                source: Source(Digest::of(byte)),
+                since: Timestamp::from_millis(since),
+            };
+            let now = Timestamp::from_millis(5_000);
+            Caller::at_home(UserId(Uuid::nil()), device, [192, 0, 2, 1].into(), now).bearer
+        };
+        assert_eq!(bearer(b"first", 1), bearer(b"next", 1));
+        assert_ne!(bearer(b"first", 1), bearer(b"first", 2));
     }
 }

@@ -206,9 +206,8 @@ impl Lines {
 
 /// How much later a caller waits than it came, after `had` passwords and with a credential of that age.
 fn handicap(had: u64, age: Duration) -> Duration {
-    let had = u32::try_from(had).unwrap_or(u32::MAX);
     let young = OLD.saturating_sub(age).div_f64(OLD.as_secs_f64());
-    FOR_EACH.saturating_mul(had) + FOR_A_NEW_ONE.mul_f64(young.as_secs_f64())
+    FOR_EACH.mul_f64(had as f64) + FOR_A_NEW_ONE.mul_f64(young.as_secs_f64())
 }
 
 async fn acquire(
