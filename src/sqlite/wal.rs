@@ -61,7 +61,7 @@ const LONGEST_FILE: i64 = 4096 * (BLOCKING_PAGES + CHECKPOINT_PAGES) as i64;
 /// How many milliseconds the writer waits for readers of a log that is to be emptied.
 const READERS_TAKE: i32 = 10;
 
-/// How long it leaves the log as it is after it failed to empty it.
+/// How long it waits before it, or the thread, tries again to empty the log.
 const NEXT_TRY: Duration = Duration::from_secs(1);
 
 /// Asks for step 5.
@@ -96,8 +96,10 @@ pub(super) struct Checkpointer {
     left: u32,
     /// The number of pages at which the next checkpoint is due.
     next: u32,
-    /// When emptying the log last failed, or had to wait for a long read.
+    /// When emptying the log last failed.
     tried: Option<Instant>,
+    /// When the thread was last woken to copy what is to be emptied: if a long read is in its way, it is woken again later.
+    woken: Option<Instant>,
 }
 
 /// What the writer and the thread share.
@@ -155,6 +157,7 @@ impl Checkpointer {
             left: 0,
             next: CHECKPOINT_PAGES,
             tried: None,
+            woken: None,
         })
     }
 
@@ -183,8 +186,8 @@ impl Checkpointer {
         if due {
             self.next = pages + CHECKPOINT_PAGES;
         }
-        let to_empty = self.shared.empty.load(Ordering::Relaxed)
-            && self.tried.is_none_or(|tried| tried.elapsed() >= NEXT_TRY);
+        let is_over = |at: Option<Instant>| at.is_none_or(|at| at.elapsed() >= NEXT_TRY);
+        let to_empty = self.shared.empty.load(Ordering::Relaxed) && is_over(self.tried);
         let rest = self.shared.rest.swap(false, Ordering::Relaxed);
         let far_behind = due && pages - self.left >= BLOCKING_PAGES;
         let few_left = self.before.is_some() && pages <= FINAL_PAGES;
@@ -200,14 +203,13 @@ impl Checkpointer {
             };
             shared.counts.writer_checkpoints.took(begun.elapsed());
             shared.counts.failed_checkpoints.add(u64::from(!done));
-        } else if (due || to_empty)
+        } else if (due || (to_empty && is_over(self.woken)))
             && let Some(wake) = &self.wake
         {
             // A thread that is already busy, or has panicked, is not woken.
             let _ = wake.try_send(());
-            // It may fail, or be held back by a long read.
             if to_empty {
-                self.tried = Some(Instant::now());
+                self.woken = Some(Instant::now());
             }
         }
     }

@@ -5,13 +5,19 @@ use tempfile::TempDir;
 use super::*;
 use crate::sqlite::{Sqlite, connect, create_private};
 
+/// Bytes of a page. Most is counted in pages here: the smallest take the least room on a disk.
+const SMALL: u32 = 512;
+/// The usual one, for what is counted in bytes.
+const USUAL: u32 = 4096;
+
 /// A file with a table, a writer of it, and its log.
-fn file() -> (TempDir, PathBuf, Connection, Checkpointer) {
+fn file(page: u32) -> (TempDir, PathBuf, Connection, Checkpointer) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("test.db");
     let file = Arc::new(create_private(&path).unwrap());
     let mut connection = connect(&path).unwrap();
     // Durability takes time here, and makes no difference.
+    connection.pragma_update(None, "page_size", page).unwrap();
     let create = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE page (x BLOB)";
     connection.execute_batch(create).unwrap();
     let own = connect(&path).unwrap();
@@ -19,11 +25,22 @@ fn file() -> (TempDir, PathBuf, Connection, Checkpointer) {
     (folder, path, connection, log)
 }
 
-/// Commits about twenty pages.
+/// Commits about twenty small pages.
 fn commit(connection: &mut Connection, log: &mut Checkpointer) {
-    let insert = "INSERT INTO page VALUES (zeroblob(80000))";
+    let insert = "INSERT INTO page VALUES (zeroblob(10000))";
     connection.execute(insert, []).unwrap();
     log.committed(connection);
+}
+
+/// Commits one page after the other until nothing is left of the log.
+fn commit_until_empty(path: &Path, connection: &mut Connection, log: &mut Checkpointer) {
+    let begun = Instant::now();
+    while path.with_extension("db-wal").metadata().unwrap().len() > 0 {
+        // It makes the file no longer, however long this takes.
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        log.committed(connection);
+        assert!(begun.elapsed() < Duration::from_secs(30), "it stays");
+    }
 }
 
 fn pages(log: &Checkpointer) -> u32 {
@@ -38,7 +55,7 @@ fn rows(path: &Path) -> u32 {
 
 #[test]
 fn the_log_begins_anew_while_one_commit_follows_the_other() {
-    let (_folder, path, mut connection, mut log) = file();
+    let (_folder, path, mut connection, mut log) = file(SMALL);
     let (mut commits, begun) = (0, Instant::now());
     let mut begun_anew = 0;
     while begun_anew < 3 {
@@ -53,7 +70,7 @@ fn the_log_begins_anew_while_one_commit_follows_the_other() {
 
 #[test]
 fn a_log_that_no_thread_checkpoints_is_left_to_the_writer_in_the_end() {
-    let (_folder, path, mut connection, mut log) = file();
+    let (_folder, path, mut connection, mut log) = file(SMALL);
     // A thread that never finishes: only what the writer does itself counts.
     log.wake = None;
     let mut commits = 0;
@@ -70,7 +87,7 @@ fn a_log_that_no_thread_checkpoints_is_left_to_the_writer_in_the_end() {
 
 #[test]
 fn a_reader_of_one_moment_sees_it_until_its_end_whatever_is_checkpointed() {
-    let (_folder, path, mut connection, mut log) = file();
+    let (_folder, path, mut connection, mut log) = file(SMALL);
     let reader = connect(&path).unwrap();
     reader.execute_batch("BEGIN").unwrap();
     let count = || reader.query_row("SELECT count(*) FROM page", [], |row| row.get::<_, u32>(0));
@@ -87,7 +104,7 @@ fn a_reader_of_one_moment_sees_it_until_its_end_whatever_is_checkpointed() {
 
 #[test]
 fn what_a_long_read_kept_from_being_copied_is_no_work_of_the_writer() {
-    let (_folder, path, mut connection, mut log) = file();
+    let (_folder, path, mut connection, mut log) = file(USUAL);
     let reader = connect(&path).unwrap();
     let begin = "BEGIN; SELECT count(*) FROM page";
     reader.execute_batch(begin).unwrap();
@@ -102,7 +119,7 @@ fn what_a_long_read_kept_from_being_copied_is_no_work_of_the_writer() {
     while pages(&log) < due {
         commit(&mut connection, &mut log);
     }
-    let copied = path.metadata().unwrap().len() / 4096;
+    let copied = path.metadata().unwrap().len() / u64::from(USUAL);
     assert!(
         copied < u64::from(CHECKPOINT_PAGES),
         "{copied} by the writer"
@@ -120,7 +137,7 @@ fn what_a_long_read_kept_from_being_copied_is_no_work_of_the_writer() {
 
 #[test]
 fn emptying_a_log_waits_for_readers_and_keeps_no_commit_waiting() {
-    let (_folder, path, mut connection, mut log) = file();
+    let (_folder, path, mut connection, mut log) = file(SMALL);
     let length = || path.with_extension("db-wal").metadata().unwrap().len();
     let reader = connect(&path).unwrap();
     commit(&mut connection, &mut log);
@@ -136,33 +153,26 @@ fn emptying_a_log_waits_for_readers_and_keeps_no_commit_waiting() {
     }
     assert!(begun.elapsed() < Duration::from_secs(5), "each one waits");
     reader.execute_batch("COMMIT").unwrap();
-    while length() > 0 {
-        commit(&mut connection, &mut log);
-        assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
-    }
+    commit_until_empty(&path, &mut connection, &mut log);
 }
 
 #[test]
 fn a_long_log_is_emptied_while_one_commit_follows_the_other() {
-    let (_folder, path, mut connection, mut log) = file();
+    let (_folder, path, mut connection, mut log) = file(SMALL);
     while pages(&log) < 2 * FINAL_PAGES {
         commit(&mut connection, &mut log);
     }
     log.emptying().after(false);
-    let begun = Instant::now();
-    while path.with_extension("db-wal").metadata().unwrap().len() > 0 {
-        commit(&mut connection, &mut log);
-        assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
-    }
+    commit_until_empty(&path, &mut connection, &mut log);
 }
 
 /// A file with a log of `length` pages, as a killed process leaves it, and a writer that has just opened it.
 fn killed(length: u32) -> (TempDir, PathBuf, Connection, Checkpointer) {
-    let (folder, path, connection, log) = file();
+    let (folder, path, connection, log) = file(SMALL);
     let killed = folder.path().join("killed.db");
-    let insert = "INSERT INTO page VALUES (zeroblob(4000000))";
+    let insert = "INSERT INTO page VALUES (zeroblob(500000))";
     let wal = |path: &Path| path.with_extension("db-wal");
-    while wal(&path).metadata().unwrap().len() < 4096 * u64::from(length) {
+    while wal(&path).metadata().unwrap().len() < u64::from(SMALL * length) {
         connection.execute(insert, []).unwrap();
     }
     std::fs::copy(&path, &killed).unwrap();
@@ -181,7 +191,7 @@ fn killed(length: u32) -> (TempDir, PathBuf, Connection, Checkpointer) {
 #[test]
 fn what_a_killed_process_left_of_the_log_is_no_work_of_the_writer() {
     let (_folder, path, mut connection, mut log) = killed(BLOCKING_PAGES + CHECKPOINT_PAGES);
-    let copied = || path.metadata().unwrap().len() / 4096 > u64::from(CHECKPOINT_PAGES);
+    let copied = || path.metadata().unwrap().len() / u64::from(SMALL) > u64::from(CHECKPOINT_PAGES);
     // A thread that never starts: only what the writer does itself counts.
     let wake = log.wake.take();
     log.emptying().after(false);
@@ -194,11 +204,7 @@ fn what_a_killed_process_left_of_the_log_is_no_work_of_the_writer() {
     assert!(!copied(), "by one who has changed something");
 
     log.wake = wake;
-    let begun = Instant::now();
-    while path.with_extension("db-wal").metadata().unwrap().len() > 0 {
-        commit(&mut connection, &mut log);
-        assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
-    }
+    commit_until_empty(&path, &mut connection, &mut log);
 }
 
 #[tokio::test]
