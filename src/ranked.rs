@@ -3,8 +3,13 @@
 //! A plain semaphore serves waiters in order of arrival. Then a person with hundreds of accounts is always among the first.
 //! Here each waiter has a handicap, by how much it has recently had: it waits as if it had come that much later. If too many
 //! wait, the last is sent away.
+//!
+//! Waiters may be of a crowd, such as all of one site, which has a handicap of its own ([`Crowds`]). That changes while they
+//! wait: those of one crowd keep the order that they have among themselves, however much the crowd has had.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,11 +20,35 @@ use tokio::time::{Instant, timeout_at};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 
+/// How much crowds have had.
+pub(crate) trait Crowds {
+    /// Identifies one.
+    type Crowd: Copy + Eq + Hash + Debug;
+
+    /// How much later all of the crowd are served, as of now.
+    fn handicap(&self, crowd: Self::Crowd) -> Duration;
+
+    /// Counts that one of the crowd is served.
+    fn serve(&self, crowd: Self::Crowd);
+}
+
+/// All are of one crowd.
+impl Crowds for () {
+    type Crowd = ();
+
+    fn handicap(&self, (): ()) -> Duration {
+        Duration::ZERO
+    }
+
+    fn serve(&self, (): ()) {}
+}
+
 /// The permits, and the waiters.
 #[derive(Debug)]
-pub(crate) struct Ranked {
+pub(crate) struct Ranked<C: Crowds = ()> {
     room: Room,
-    state: Mutex<State>,
+    pub(crate) crowds: C,
+    state: Mutex<State<C>>,
 }
 
 /// How many may wait.
@@ -30,62 +59,76 @@ pub(crate) struct Room {
     pub(crate) of_each: usize,
 }
 
-/// By when a waiter came, with its handicap; a number tells equals apart.
+/// By when a waiter came, with its own handicap; a number tells equals apart.
 type Key = (Instant, u64);
 
 #[derive(Debug)]
-struct State {
+struct State<C: Crowds> {
     free: usize,
-    waiting: BTreeMap<Key, (Holder, oneshot::Sender<Permit>)>,
-    /// The waiters of each that has some.
-    of: HashMap<Holder, BTreeSet<Key>>,
+    /// The waiters of each crowd that has some.
+    waiting: HashMap<C::Crowd, BTreeMap<Key, Waiter<C>>>,
+    /// The waiters of each holder that has some, and their crowds.
+    of: HashMap<Holder, BTreeMap<Key, C::Crowd>>,
+    /// How many wait.
+    waiters: usize,
     came: u64,
+}
+
+#[derive(Debug)]
+struct Waiter<C: Crowds> {
+    holder: Holder,
+    permit: oneshot::Sender<Permit<C>>,
 }
 
 /// One of the permits, held until dropped.
 #[derive(Debug)]
-pub(crate) struct Permit {
+pub(crate) struct Permit<C: Crowds = ()> {
     /// Whether others were before it.
     pub(crate) has_waited: bool,
-    of: Arc<Ranked>,
+    of: Arc<Ranked<C>>,
 }
 
 /// Removes a waiter when dropped.
-struct Waiting<'a> {
-    ranked: &'a Ranked,
+struct Waiting<'a, C: Crowds> {
+    ranked: &'a Ranked<C>,
+    crowd: C::Crowd,
     key: Key,
 }
 
-impl Ranked {
+impl<C: Crowds> Ranked<C> {
     /// With this many permits, and room for so many waiters.
-    pub(crate) fn new(permits: usize, room: Room) -> Ranked {
+    pub(crate) fn new(permits: usize, room: Room, crowds: C) -> Ranked<C> {
         let state = State {
             free: permits,
-            waiting: BTreeMap::new(),
+            waiting: HashMap::default(),
             of: HashMap::default(),
+            waiters: 0,
             came: 0,
         };
         Ranked {
             room,
+            crowds,
             state: Mutex::new(state),
         }
     }
 
-    /// Waits for a permit, as if the caller had come later by the `handicap`.
+    /// Waits for a permit, as if the caller had come later by the `handicap`, and that of its crowd.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when none is free in time, or there is no room behind those who wait.
     pub(crate) async fn acquire(
         self: &Arc<Self>,
         holder: Holder,
+        crowd: C::Crowd,
         handicap: Duration,
         deadline: Instant,
-    ) -> Result<Permit, Error> {
+    ) -> Result<Permit<C>, Error> {
         let (permit, comes) = oneshot::channel();
         let _waiting = {
             let mut state = self.state();
             if state.free > 0 {
                 state.free -= 1;
+                self.crowds.serve(crowd);
                 return Ok(Permit {
                     has_waited: false,
                     of: Arc::clone(self),
@@ -93,64 +136,107 @@ impl Ranked {
             }
             state.came += 1;
             let key = (Instant::now() + handicap, state.came);
-            state.waiting.insert(key, (holder, permit));
-            state.of.entry(holder).or_default().insert(key);
+            state.insert(crowd, key, Waiter { holder, permit });
             // Whoever waits for it is told.
-            if let Some(last) = state.beyond(holder, self.room) {
-                state.remove(last);
+            if let Some((crowd, last)) = state.beyond(holder, self.room, &self.crowds) {
+                state.remove(crowd, last);
             }
-            Waiting { ranked: self, key }
+            Waiting {
+                ranked: self,
+                crowd,
+                key,
+            }
         };
         let permit = timeout_at(deadline, comes).await;
         let permit = permit.map_err(Error::unavailable)?;
         permit.map_err(Error::unavailable)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<C>> {
         // Nothing panics while this is locked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl<C: Crowds> State<C> {
     /// Who has to leave, now that one more of `holder` has come.
-    fn beyond(&self, holder: Holder, room: Room) -> Option<Key> {
+    fn beyond(&self, holder: Holder, room: Room, crowds: &C) -> Option<(C::Crowd, Key)> {
         let own = self.of.get(&holder)?;
         if own.len() > room.of_each {
-            return own.last().copied();
+            let last = own
+                .iter()
+                .max_by_key(|(key, crowd)| rank(**key, **crowd, crowds))?;
+            return Some((*last.1, *last.0));
         }
-        let is_full = self.waiting.len() > room.of_all;
-        let (last, _) = self.waiting.last_key_value().filter(|_| is_full)?;
-        Some(*last)
+        if self.waiters <= room.of_all {
+            return None;
+        }
+        self.last(crowds)
     }
 
-    fn remove(&mut self, key: Key) -> Option<oneshot::Sender<Permit>> {
-        let (holder, permit) = self.waiting.remove(&key)?;
+    fn insert(&mut self, crowd: C::Crowd, key: Key, waiter: Waiter<C>) {
+        self.of.entry(waiter.holder).or_default().insert(key, crowd);
+        self.waiting.entry(crowd).or_default().insert(key, waiter);
+        self.waiters += 1;
+    }
+
+    fn remove(&mut self, crowd: C::Crowd, key: Key) -> Option<oneshot::Sender<Permit<C>>> {
+        let of_crowd = self.waiting.get_mut(&crowd)?;
+        let Waiter { holder, permit } = of_crowd.remove(&key)?;
+        if of_crowd.is_empty() {
+            self.waiting.remove(&crowd);
+        }
         if let Some(own) = self.of.get_mut(&holder) {
             own.remove(&key);
             if own.is_empty() {
                 self.of.remove(&holder);
             }
         }
+        self.waiters -= 1;
         Some(permit)
     }
 
-    fn next(&mut self) -> Option<oneshot::Sender<Permit>> {
-        let (first, _) = self.waiting.first_key_value()?;
-        self.remove(*first)
+    fn next(&mut self, crowds: &C) -> Option<oneshot::Sender<Permit<C>>> {
+        let firsts = self.of_each_crowd(crowds, |them| them.keys().next());
+        let (_, crowd, key) = firsts.min_by_key(|it| it.0)?;
+        crowds.serve(crowd);
+        self.remove(crowd, key)
+    }
+
+    fn last(&self, crowds: &C) -> Option<(C::Crowd, Key)> {
+        let lasts = self.of_each_crowd(crowds, |them| them.keys().next_back());
+        let (_, crowd, key) = lasts.max_by_key(|it| it.0)?;
+        Some((crowd, key))
+    }
+
+    /// One of each crowd, the first or the last: its rank, its crowd, and its key.
+    fn of_each_crowd(
+        &self,
+        crowds: &C,
+        which: fn(&BTreeMap<Key, Waiter<C>>) -> Option<&Key>,
+    ) -> impl Iterator<Item = (Key, C::Crowd, Key)> {
+        self.waiting.iter().filter_map(move |(crowd, waiters)| {
+            let key = which(waiters)?;
+            Some((rank(*key, *crowd, crowds), *crowd, *key))
+        })
     }
 }
 
-impl Drop for Waiting<'_> {
+/// The key, later by the handicap of the crowd.
+fn rank<C: Crowds>((came, number): Key, crowd: C::Crowd, crowds: &C) -> Key {
+    (came + crowds.handicap(crowd), number)
+}
+
+impl<C: Crowds> Drop for Waiting<'_, C> {
     fn drop(&mut self) {
-        self.ranked.state().remove(self.key);
+        self.ranked.state().remove(self.crowd, self.key);
     }
 }
 
-impl Drop for Permit {
+impl<C: Crowds> Drop for Permit<C> {
     fn drop(&mut self) {
         let mut state = self.of.state();
-        let Some(next) = state.next() else {
+        let Some(next) = state.next(&self.of.crowds) else {
             state.free += 1;
             return;
         };
@@ -165,134 +251,4 @@ impl Drop for Permit {
 }
 
 #[cfg(test)]
-mod tests {
-    use futures::FutureExt;
-    use futures::future::{join, join_all};
-
-    use super::*;
-
-    fn user(number: u128) -> Holder {
-        Holder::User(uuid::Uuid::from_u128(number))
-    }
-
-    fn room(of_all: usize) -> Room {
-        let of_each = usize::MAX;
-        Room { of_all, of_each }
-    }
-
-    fn later(seconds: u64) -> Duration {
-        Duration::from_secs(seconds)
-    }
-
-    fn soon() -> Instant {
-        Instant::now() + Duration::from_secs(5)
-    }
-
-    #[tokio::test]
-    async fn whoever_had_least_goes_first_and_then_whoever_came_first() {
-        let ranked = Arc::new(Ranked::new(1, room(10)));
-        let taken = ranked.acquire(user(1), later(0), soon()).await.unwrap();
-        let served = Mutex::new(Vec::new());
-        let one = async |(had, name)| {
-            let permit = ranked.acquire(user(1), later(had), soon()).await.unwrap();
-            served.lock().unwrap().push(name);
-            drop(permit);
-        };
-        let all = [(2, "a"), (0, "b"), (1, "c"), (0, "d")].map(one);
-        join(join_all(all), async { drop(taken) }).await;
-        assert_eq!(served.into_inner().unwrap(), ["b", "d", "c", "a"]);
-        assert_eq!(ranked.state().free, 1);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn whoever_had_much_waits_for_those_who_come_in_that_time_and_for_no_others() {
-        let ranked = Arc::new(Ranked::new(1, room(10)));
-        let taken = ranked.acquire(user(1), later(0), soon()).await.unwrap();
-        let mut much = Box::pin(ranked.acquire(user(1), later(2), soon()));
-        assert!((&mut much).now_or_never().is_none());
-        tokio::time::advance(later(1)).await;
-        let mut earlier = Box::pin(ranked.acquire(user(1), later(0), soon()));
-        assert!((&mut earlier).now_or_never().is_none());
-        tokio::time::advance(later(2)).await;
-        let mut late = Box::pin(ranked.acquire(user(1), later(0), soon()));
-        assert!((&mut late).now_or_never().is_none());
-        drop(taken);
-        for next in [earlier, much, late] {
-            drop(next.now_or_never().unwrap().unwrap());
-        }
-    }
-
-    #[tokio::test]
-    async fn beyond_its_room_whoever_had_most_is_told() {
-        let ranked = Arc::new(Ranked::new(1, room(2)));
-        let taken = ranked.acquire(user(1), later(0), soon()).await.unwrap();
-        let (least, some) = (
-            ranked.acquire(user(1), later(0), soon()),
-            ranked.acquire(user(1), later(1), soon()),
-        );
-        let (mut least, mut some) = (Box::pin(least), Box::pin(some));
-        assert!((&mut least).now_or_never().is_none() && (&mut some).now_or_never().is_none());
-        let most = ranked
-            .acquire(user(1), later(2), soon())
-            .now_or_never()
-            .unwrap();
-        assert!(matches!(most, Err(Error::Unavailable(_))), "{most:?}");
-        let mut newcomer = Box::pin(ranked.acquire(user(1), later(0), soon()));
-        assert!((&mut newcomer).now_or_never().is_none());
-        let some = some.now_or_never().unwrap();
-        assert!(matches!(some, Err(Error::Unavailable(_))), "{some:?}");
-        drop(taken);
-        drop(least.await.unwrap());
-        drop(newcomer.await.unwrap());
-        assert_eq!(ranked.state().free, 1);
-    }
-
-    #[tokio::test]
-    async fn beyond_the_room_of_one_its_last_is_told_and_others_have_theirs() {
-        let room = Room {
-            of_all: 3,
-            of_each: 1,
-        };
-        let ranked = Arc::new(Ranked::new(1, room));
-        let taken = ranked.acquire(user(1), later(0), soon()).await.unwrap();
-        let mut one = Box::pin(ranked.acquire(user(1), later(2), soon()));
-        assert!((&mut one).now_or_never().is_none());
-        let mut better = Box::pin(ranked.acquire(user(1), later(1), soon()));
-        assert!((&mut better).now_or_never().is_none());
-        let told = one.now_or_never().unwrap();
-        assert!(matches!(told, Err(Error::Unavailable(_))), "{told:?}");
-        let mut other = Box::pin(ranked.acquire(user(2), later(3), soon()));
-        assert!((&mut other).now_or_never().is_none());
-        drop(taken);
-        drop(better.now_or_never().unwrap().unwrap());
-        drop(other.now_or_never().unwrap().unwrap());
-        assert!(ranked.state().of.is_empty());
-    }
-
-    #[tokio::test]
-    async fn whoever_stops_waiting_leaves_nothing_behind() {
-        let ranked = Arc::new(Ranked::new(1, room(10)));
-        let taken = ranked.acquire(user(1), later(0), soon()).await.unwrap();
-        assert!(
-            ranked
-                .acquire(user(1), later(0), soon())
-                .now_or_never()
-                .is_none()
-        );
-        assert!(ranked.state().waiting.is_empty());
-        // The permit is on its way to a waiter that has just stopped.
-        let mut waits = Box::pin(ranked.acquire(user(1), later(0), soon()));
-        assert!((&mut waits).now_or_never().is_none());
-        drop(taken);
-        drop(waits);
-        assert_eq!(ranked.state().free, 1);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn whoever_waits_too_long_is_told() {
-        let ranked = Arc::new(Ranked::new(0, room(10)));
-        let late = ranked.acquire(user(1), later(0), soon()).await;
-        assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
-        assert!(ranked.state().waiting.is_empty());
-    }
-}
+mod tests;

@@ -173,7 +173,17 @@ impl App {
         let about_user = [user.email.clone(), user.name.clone()];
         let judge =
             move || new_password(typed.reveal(), &about_user.each_ref().map(String::as_str));
-        self.hashing.hash(caller, judge).await
+        self.hashing.hash(self.of_team(caller).await?, judge).await
+    }
+
+    /// The caller with the team that answers for them: of a known user, the oldest.
+    pub(super) async fn of_team(&self, caller: Caller) -> Result<Caller, Error> {
+        let Some(user_id) = caller.user_id() else {
+            return Ok(caller);
+        };
+        let find = member::list_teams(user_id, Part::one());
+        let found = self.store.look_up_sign_in(Holder::SignIns, find, 1).await?;
+        Ok(caller.of_team(found.first().map(|it| it.member.team_id)))
     }
 }
 

@@ -192,7 +192,7 @@ impl App {
         let at_home =
             at_home.map(|(user_id, device)| Caller::at_home(user_id, device, address, now));
         let caller = at_home.unwrap_or_else(|| browser.caller(now));
-        let place = self.hashing.place(caller).await?;
+        let place = self.hashing.place(self.of_team(caller).await?).await?;
         let now = self.now();
         // An unknown email gets the nil user id, so nothing is recorded for it, at the cost of the same work.
         let user_id = known.user_id.unwrap_or(UserId(Uuid::nil()));

@@ -107,7 +107,7 @@ impl Turns {
     fn new(own: usize, all: Option<usize>) -> Turns {
         Turns {
             own: Lines::new(own, LINE),
-            all: all.map(|all| Arc::new(Ranked::new(all, ROOM))),
+            all: all.map(|all| Arc::new(Ranked::new(all, ROOM, ()))),
             had: SlowLimiter::new(COUNTED, FORGOTTEN),
         }
     }
@@ -123,7 +123,8 @@ impl Turns {
             Some(all) => {
                 // At most 59.
                 let had = u32::try_from(self.had.count(holder).earlier).unwrap_or(COUNTED);
-                let all = all.acquire(holder, FOR_EACH * had, Instant::now() + QUEUE_TIMEOUT);
+                let deadline = Instant::now() + QUEUE_TIMEOUT;
+                let all = all.acquire(holder, (), FOR_EACH * had, deadline);
                 Some(all.await.map_err(|_| none())?)
             }
             None => None,

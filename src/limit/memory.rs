@@ -51,8 +51,7 @@ impl<K: Hash + Eq + Copy> Limiter<K> {
 
     /// Takes a token out of the bucket of `caller`, if there is one.
     pub(crate) fn take(&self, caller: K, now: Instant) -> Verdict {
-        // 584 years fit into 64 bits of nanoseconds.
-        let now = now.saturating_duration_since(self.epoch).as_nanos() as u64;
+        let now = self.moment(now);
         let mut buckets = self.shard(caller);
 
         let full_at = buckets.get(&caller).copied();
@@ -65,11 +64,22 @@ impl<K: Hash + Eq + Copy> Limiter<K> {
         verdict
     }
 
+    /// The debt of the bucket of `caller`: in how many nanoseconds it is full.
+    pub(crate) fn debt(&self, caller: K, now: Instant) -> u64 {
+        let full_at = self.shard(caller).get(&caller).copied();
+        full_at.map_or(0, |full_at| full_at.saturating_sub(self.moment(now)))
+    }
+
     /// Puts back a token that was taken.
     pub(crate) fn give_back(&self, caller: K) {
         if let Some(full_at) = self.shard(caller).get_mut(&caller) {
             *full_at = full_at.saturating_sub(self.policy.token());
         }
+    }
+
+    /// Nanoseconds since the epoch; 584 years of them fit into 64 bits.
+    fn moment(&self, now: Instant) -> u64 {
+        now.saturating_duration_since(self.epoch).as_nanos() as u64
     }
 
     fn shard(&self, caller: K) -> MutexGuard<'_, HashMap<K, u64>> {

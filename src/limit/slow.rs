@@ -45,6 +45,12 @@ impl<K: Hash + Eq + Copy> SlowLimiter<K> {
         self.begun + self.begun.elapsed() / self.every
     }
 
+    /// How many events are not forgotten yet, `burst` at most.
+    pub(crate) fn earlier(&self, key: K) -> u64 {
+        let token = self.buckets.policy().token();
+        self.buckets.debt(key, self.now()).div_ceil(token)
+    }
+
     /// Counts one more event, unless there are as many as are counted.
     pub(crate) fn count(&self, key: K) -> Had {
         let verdict = self.buckets.take(key, self.now());

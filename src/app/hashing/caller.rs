@@ -10,7 +10,7 @@ use crate::client_address::{network, surroundings};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::device_cookie::Device;
 use crate::domain::holder::{Bearer, Holder};
-use crate::domain::id::UserId;
+use crate::domain::id::{TeamId, UserId};
 use crate::domain::time::Timestamp;
 
 /// How far in the future a device cookie may be from: clocks differ. One of an earlier release has random bytes in place of the
@@ -25,6 +25,8 @@ pub(crate) struct Caller {
     pub(super) age: Duration,
     /// From where it comes; `None` for a command.
     pub(super) site: Option<IpNet>,
+    /// The team that answers for a known user.
+    pub(super) team: Option<TeamId>,
 }
 
 impl Caller {
@@ -40,6 +42,7 @@ impl Caller {
             bearer: session.map_or_else(stranger, Bearer::from),
             age: age.unwrap_or(Duration::MAX),
             site: Some(surroundings(address)),
+            team: None,
         }
     }
 
@@ -65,6 +68,7 @@ impl Caller {
             bearer,
             age,
             site: Some(surroundings(address)),
+            team: None,
         }
     }
 
@@ -75,6 +79,19 @@ impl Caller {
             ..Caller::from(Holder::Reset(user_id.0))
         }
     }
+
+    /// The user, if the caller is known.
+    pub(crate) fn user_id(&self) -> Option<UserId> {
+        match self.bearer.holder {
+            Holder::User(id) | Holder::Reset(id) => Some(UserId(id)),
+            _ => None,
+        }
+    }
+
+    /// With the team that answers for the user, if any.
+    pub(crate) fn of_team(self, team: Option<TeamId>) -> Caller {
+        Caller { team, ..self }
+    }
 }
 
 /// Without a credential that has an age.
@@ -84,6 +101,7 @@ impl From<Holder> for Caller {
             bearer: holder.into(),
             age: Duration::MAX,
             site: None,
+            team: None,
         }
     }
 }

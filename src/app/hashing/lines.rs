@@ -12,8 +12,9 @@ use super::caller::Caller;
 use crate::client_address::surroundings;
 use crate::domain::Error;
 use crate::domain::holder::{Bearer, Holder};
+use crate::domain::id::TeamId;
 use crate::limit::{Had, SlowLimiter};
-use crate::ranked::{Permit, Ranked, Room};
+use crate::ranked::{Crowds, Permit, Ranked, Room};
 use crate::weak_map::WeakMap;
 
 /// How long a caller waits for a place.
@@ -32,12 +33,12 @@ const ROOM: Room = Room {
     of_each: 8,
 };
 
-/// How many recently hashed passwords of a holder, credential or site are counted at most.
+/// How many recently hashed passwords of a holder, credential, site or team are counted at most.
 const COUNTED: u32 = 60;
 
-/// Seconds after which one of them is forgotten, and one of a site: many people may be there.
+/// Seconds after which one of them is forgotten, and one of those of many people: of a site or team.
 const FORGOTTEN: u32 = 60;
-const FORGOTTEN_OF_SITE: u32 = 10;
+const FORGOTTEN_OF_MANY: u32 = 10;
 
 /// The handicap for each of them: whoever had twenty waits for all others.
 const FOR_EACH: Duration = Duration::from_millis(500);
@@ -47,17 +48,48 @@ const FOR_EACH: Duration = Duration::from_millis(500);
 const FOR_A_NEW_ONE: Duration = QUEUE_TIMEOUT;
 const OLD: Duration = Duration::from_mins(10);
 
+/// Counts the hashed passwords of the known holders of each site, and of the members of each team.
+#[derive(Debug)]
+struct HadByMany {
+    of_sites: SlowLimiter<Option<IpNet>>,
+    of_teams: SlowLimiter<Option<TeamId>>,
+}
+
+impl HadByMany {
+    fn new() -> HadByMany {
+        HadByMany {
+            of_sites: SlowLimiter::new(COUNTED, FORGOTTEN_OF_MANY),
+            of_teams: SlowLimiter::new(COUNTED, FORGOTTEN_OF_MANY),
+        }
+    }
+}
+
+impl Crowds for HadByMany {
+    type Crowd = (Option<IpNet>, Option<TeamId>);
+
+    fn handicap(&self, (site, team): Self::Crowd) -> Duration {
+        handicap(
+            self.of_sites.earlier(site) + self.of_teams.earlier(team),
+            OLD,
+        )
+    }
+
+    fn serve(&self, (site, team): Self::Crowd) {
+        self.of_sites.count(site);
+        self.of_teams.count(team);
+    }
+}
+
 /// The places at which passwords are hashed, and the callers who wait for one.
 #[derive(Debug)]
 pub(super) struct Lines {
     pub(super) places: Arc<Semaphore>,
     /// Permits to wait for a place: of strangers, and of known holders.
     strangers: Arc<Semaphore>,
-    known: Arc<Ranked>,
-    /// Counts the hashed passwords of each known holder, of each credential, and of the known holders of each site.
+    known: Arc<Ranked<HadByMany>>,
+    /// Counts the hashed passwords of each known holder, and of each credential.
     of_holders: SlowLimiter<Holder>,
     of_bearers: SlowLimiter<Bearer>,
-    of_sites: SlowLimiter<Option<IpNet>>,
     /// Room for strangers behind the first of their queue.
     room: Semaphore,
     room_for_strangers: Arc<Semaphore>,
@@ -92,7 +124,7 @@ enum Turn {
         _permit: OwnedSemaphorePermit,
     },
     Known {
-        _permit: Permit,
+        _permit: Permit<HadByMany>,
     },
 }
 
@@ -108,10 +140,9 @@ impl Lines {
         Lines {
             places: Arc::new(Semaphore::new(places)),
             strangers: Arc::new(Semaphore::new(places)),
-            known: Arc::new(Ranked::new(places, ROOM)),
+            known: Arc::new(Ranked::new(places, ROOM, HadByMany::new())),
             of_holders: SlowLimiter::new(COUNTED, FORGOTTEN),
             of_bearers: SlowLimiter::new(COUNTED, FORGOTTEN),
-            of_sites: SlowLimiter::new(COUNTED, FORGOTTEN_OF_SITE),
             room: Semaphore::new(LINES),
             room_for_strangers: Arc::new(Semaphore::new(LINES)),
             lines: WeakMap::default(),
@@ -163,12 +194,14 @@ impl Lines {
     async fn known(
         &self,
         caller: Caller,
-        had: [Had; 3],
+        had: [Had; 2],
         deadline: Instant,
     ) -> Result<Place, Error> {
         let handicap = handicap(had.map(|it| it.earlier).iter().sum(), caller.age);
         let holder = caller.bearer.holder;
-        let permit = self.known.acquire(holder, handicap, deadline).await?;
+        let crowd = (caller.site, caller.team);
+        let permit = self.known.acquire(holder, crowd, handicap, deadline);
+        let permit = permit.await?;
         let turn = Turn::Known { _permit: permit };
         self.at_place(turn, deadline).await
     }
@@ -181,19 +214,17 @@ impl Lines {
         })
     }
 
-    fn count(&self, Caller { bearer, site, .. }: Caller) -> [Had; 3] {
+    fn count(&self, Caller { bearer, .. }: Caller) -> [Had; 2] {
         [
             self.of_holders.count(bearer.holder),
             self.of_bearers.count(bearer),
-            self.of_sites.count(site),
         ]
     }
 
-    fn uncount(&self, Caller { bearer, site, .. }: Caller, had: [Had; 3]) {
-        let [of_holder, of_bearer, of_site] = had;
+    fn uncount(&self, Caller { bearer, .. }: Caller, had: [Had; 2]) {
+        let [of_holder, of_bearer] = had;
         self.of_holders.uncount(bearer.holder, of_holder);
         self.of_bearers.uncount(bearer, of_bearer);
-        self.of_sites.uncount(site, of_site);
     }
 
     fn line(&self, whose: Whose) -> Arc<Line> {

@@ -10,10 +10,13 @@
 //! 2. The first strangers in the queues of one site form one more queue, since the owner of a network often has the whole
 //!    site.
 //! 3. Known holders, who are known by a session, a device cookie or a link, wait in the order in which they came, but with
-//!    handicaps ([`crate::ranked`]): for each password that was recently hashed for the user, for the credential and for the
-//!    site, and for a new credential. So somebody with hundreds of accounts, or a thief who is signed in as others are, waits
-//!    for all who have seldom signed in. If too many wait, the last leaves. Whoever follows a link to set a new password
-//!    counts as a user of their own: a thief may be signed in as that user.
+//!    handicaps ([`crate::ranked`]): for each password that was recently hashed for the user, for the credential, for the
+//!    site and for the team, and for a new credential. So somebody with hundreds of accounts, or a thief who is signed in as
+//!    others are, waits for all who have seldom signed in. If too many wait, the last leaves. Whoever follows a link to set a
+//!    new password counts as a user of their own: a thief may be signed in as that user.
+//!
+//!    Anybody may have many accounts and many addresses, but only the operator makes teams. Of a user's teams the oldest
+//!    counts, so that nobody can choose; users of none count together.
 //! 4. As many of either kind as there are places wait for a place. So the next caller of one kind waits for one of the other
 //!    kind, however many of those there are.
 

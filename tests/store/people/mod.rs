@@ -1,6 +1,7 @@
 //! People in browsers: how they sign in, for how long, and the audit of it.
 
 mod audit;
+mod crowd;
 pub mod deactivation;
 mod export;
 mod identity;

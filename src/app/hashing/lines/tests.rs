@@ -165,6 +165,20 @@ async fn whoever_had_some_goes_before_the_many_of_another_site() {
     assert!(at(&served, some) <= 1, "{served:?}");
 }
 
+/// One person may have a hundred older accounts at as many sites, but only the operator makes teams.
+#[tokio::test]
+async fn whoever_had_some_goes_before_the_many_of_another_team() {
+    let of_team = |caller: Caller, number| caller.of_team(Some(TeamId(Uuid::from_u128(number))));
+    let lines = Lines::before(1);
+    let some = of_team(user(0, 0), 1);
+    for _ in 0..3 {
+        drop(at_once(&lines, some));
+    }
+    let many = (1..=100).map(|number| of_team(user(number, number as u8), 2));
+    let served = order(&lines, many.chain([some])).await;
+    assert!(at(&served, some) <= 13, "{served:?}");
+}
+
 /// One person may make an account after the other, and sign in to each from another site.
 #[tokio::test]
 async fn whoever_had_some_goes_before_all_new_accounts() {
