@@ -263,7 +263,7 @@ async fn a_user_sends_one_file_at_a_time() {
 }
 
 /// Files after which others have waited for longer than a team may make them wait, even on a fast machine.
-const FILES: u32 = 20;
+const FILES: u32 = 60;
 
 #[tokio::test]
 async fn a_team_that_imports_all_the_time_is_told_to_wait_and_its_plan_is_kept() {
