@@ -36,9 +36,12 @@ const ROOM: Room = Room {
 /// How many recently hashed passwords of a holder, credential, site or team are counted at most.
 const COUNTED: u32 = 60;
 
-/// Seconds after which one of them is forgotten, and one of those of many people: of a site or team.
+/// Seconds after which one of them is forgotten.
 const FORGOTTEN: u32 = 60;
-const FORGOTTEN_OF_MANY: u32 = 10;
+
+/// The same for those of a site or team: whoever has more than others just now is to wait, but not an office of which
+/// somebody has signed in every few seconds all morning.
+const FORGOTTEN_OF_MANY: u32 = 1;
 
 /// The handicap for each of them: whoever had twenty waits for all others.
 const FOR_EACH: Duration = Duration::from_millis(500);
