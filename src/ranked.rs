@@ -1,11 +1,12 @@
 //! A semaphore that serves those who had little before those who had much.
 //!
 //! A plain semaphore serves waiters in order of arrival. Then a person with hundreds of accounts is always among the first.
-//! Here each waiter has a handicap, by how much it has recently had: it waits as if it had come that much later. If too many
-//! wait, the last is sent away.
+//! Here each waiter has a handicap, by how much it has recently had: it waits as if it had come that much later.
 //!
 //! Waiters may be of a crowd, such as all of one site, which has a handicap of its own ([`Crowds`]). That changes while they
-//! wait: those of one crowd keep the order that they have among themselves, however much the crowd has had.
+//! wait, as others of the crowd are served: those of one crowd keep the order that they have among themselves, however much
+//! the crowd has had, and others go first. If too many wait, one is sent away: the last, if each waited behind all those of
+//! its crowd.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -30,6 +31,10 @@ pub(crate) trait Crowds {
 
     /// Counts that one of the crowd is served.
     fn serve(&self, crowd: Self::Crowd);
+
+    /// How much later a waiter is, when one is to be sent away, for each one of the other crowd, which may be its own: crowds
+    /// may have something in common.
+    fn for_each_waiting(crowd: Self::Crowd, other: Self::Crowd) -> Duration;
 }
 
 /// All are of one crowd.
@@ -41,13 +46,17 @@ impl Crowds for () {
     }
 
     fn serve(&self, (): ()) {}
+
+    fn for_each_waiting((): (), (): ()) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// The permits, and the waiters.
 #[derive(Debug)]
 pub(crate) struct Ranked<C: Crowds = ()> {
     room: Room,
-    pub(crate) crowds: C,
+    crowds: C,
     state: Mutex<State<C>>,
 }
 
@@ -205,8 +214,14 @@ impl<C: Crowds> State<C> {
 
     fn last(&self, crowds: &C) -> Option<(C::Crowd, Key)> {
         let lasts = self.of_each_crowd(crowds, |them| them.keys().next_back());
-        let (_, crowd, key) = lasts.max_by_key(|it| it.0)?;
-        Some((crowd, key))
+        let last = lasts.max_by_key(|((came, number), crowd, _)| {
+            let all = self.waiting.iter();
+            let behind = all.map(|(other, waiters)| {
+                C::for_each_waiting(*crowd, *other).mul_f64(waiters.len() as f64)
+            });
+            (*came + behind.sum::<Duration>(), *number)
+        });
+        last.map(|(_, crowd, key)| (crowd, key))
     }
 
     /// One of each crowd, the first or the last: its rank, its crowd, and its key.

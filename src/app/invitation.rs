@@ -252,7 +252,7 @@ impl App {
         };
         let user_id = made.id;
         let caller = join.browser.caller(now);
-        let hash = self.hash_new_password(caller, join.password, &made);
+        let hash = self.hash_new_password(caller, Holder::Links, join.password, &made);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(user_id, &hash, now);
         let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &join.browser);

@@ -86,7 +86,7 @@ impl App {
         let found = self.get_reset_link(link).await;
         let user = self.counts.link.refusing(found)?;
         let caller = Caller::with_link(user.id, browser.visitor.address);
-        let hash = self.hash_new_password(caller, typed, &user);
+        let hash = self.hash_new_password(caller, Holder::Links, typed, &user);
         let hash = hash.await?;
         let (digest, now, user_id) = (link.digest(), self.now(), user.id);
         let device = self.device_cookies().await?.issue(user_id, &hash, now);
@@ -131,7 +131,7 @@ impl App {
         self.require_passwords()?;
         let (now, user_id) = (self.now(), person.user_id);
         let caller = Caller::in_browser(Some(in_browser), person.visitor.address, now);
-        let hash = self.hash_new_password(caller, typed, &in_browser.user);
+        let hash = self.hash_new_password(caller, user_id.into(), typed, &in_browser.user);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(user_id, &hash, now);
         let actor = Actor::Person(person.clone());

@@ -104,7 +104,7 @@ impl App {
             created_at: now,
         };
         let caller = set_up.browser.caller(now);
-        let hash = self.hash_new_password(caller, set_up.password, &owner);
+        let hash = self.hash_new_password(caller, Holder::Links, set_up.password, &owner);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(owner.id, &hash, now);
         let (begin, cookie) = self.new_browser_session(owner.id, Way::Password, &set_up.browser);
@@ -163,27 +163,19 @@ impl App {
         (link, issued)
     }
 
-    /// Hashes a new password on behalf of `caller`, if it is good enough for this user.
+    /// Hashes a new password on behalf of `caller`, who is looked up for `holder`, if it is good enough for this user.
     pub(super) async fn hash_new_password(
         &self,
         caller: Caller,
+        holder: Holder,
         typed: Secret,
         user: &User,
     ) -> Result<Secret, Error> {
         let about_user = [user.email.clone(), user.name.clone()];
         let judge =
             move || new_password(typed.reveal(), &about_user.each_ref().map(String::as_str));
-        self.hashing.hash(self.of_team(caller).await?, judge).await
-    }
-
-    /// The caller with the team that answers for them: of a known user, the oldest.
-    pub(super) async fn of_team(&self, caller: Caller) -> Result<Caller, Error> {
-        let Some(user_id) = caller.user_id() else {
-            return Ok(caller);
-        };
-        let find = member::list_teams(user_id, Part::one());
-        let found = self.store.look_up_sign_in(Holder::SignIns, find, 1).await?;
-        Ok(caller.of_team(found.first().map(|it| it.member.team_id)))
+        let caller = self.with_team(caller, holder).await?;
+        self.hashing.hash(caller, judge).await
     }
 }
 

@@ -23,6 +23,7 @@ use crate::domain::browser_session::{BrowserSession, InBrowser};
 use crate::domain::device_cookie::DeviceCookies;
 use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, BrowserSessionId, UserId};
+use crate::domain::list::Part;
 use crate::domain::password::{OF_ACCOUNT, OF_SOURCE, Source, account, normalized};
 use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::secret::{Digest, Secret};
@@ -32,7 +33,7 @@ use crate::domain::ways_to_sign_in::Way;
 use crate::sql::ScriptError;
 use crate::store::secret::SharedSecret;
 use crate::store::{
-    Batch, Sql, audit, auth_code, browser_session, password, refused_sign_in, user,
+    Batch, Sql, audit, auth_code, browser_session, member, password, refused_sign_in, user,
 };
 
 use super::browser_session::confirm_session;
@@ -192,7 +193,8 @@ impl App {
         let at_home =
             at_home.map(|(user_id, device)| Caller::at_home(user_id, device, address, now));
         let caller = at_home.unwrap_or_else(|| browser.caller(now));
-        let place = self.hashing.place(self.of_team(caller).await?).await?;
+        let caller = self.with_team(caller, browser.looks_up_for()).await?;
+        let place = self.hashing.place(caller).await?;
         let now = self.now();
         // An unknown email gets the nil user id, so nothing is recorded for it, at the cost of the same work.
         let user_id = known.user_id.unwrap_or(UserId(Uuid::nil()));
@@ -211,6 +213,16 @@ impl App {
             true => Ok(checked),
             false => Err(Error::WrongPassword),
         }
+    }
+
+    /// The caller with the team that answers for them: of a known user, the oldest. It is looked up for `holder`.
+    pub(super) async fn with_team(&self, caller: Caller, holder: Holder) -> Result<Caller, Error> {
+        let Some(user_id) = caller.user_id() else {
+            return Ok(caller);
+        };
+        let find = member::list_teams(user_id, Part::one());
+        let found = self.store.look_up_sign_in(holder, find, 1).await?;
+        Ok(caller.of_team(found.first().map(|it| it.member.team_id)))
     }
 
     /// Step 4.

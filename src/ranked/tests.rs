@@ -71,6 +71,10 @@ impl Crowds for Late {
     fn serve(&self, crowd: char) {
         *self.0.lock().unwrap().entry(crowd).or_default() += 1;
     }
+
+    fn for_each_waiting(crowd: char, other: char) -> Duration {
+        later(u64::from(crowd == other))
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -61,7 +61,7 @@ const LONGEST_FILE: i64 = 4096 * (BLOCKING_PAGES + CHECKPOINT_PAGES) as i64;
 /// How many milliseconds the writer waits for readers of a log that is to be emptied.
 const READERS_TAKE: i32 = 10;
 
-/// How long it waits before it, or the thread, tries again to empty the log.
+/// How long it waits before it tries again to empty the log, or wakes the thread for that again.
 const NEXT_TRY: Duration = Duration::from_secs(1);
 
 /// Asks for step 5.

@@ -51,7 +51,7 @@ const FOR_EACH: Duration = Duration::from_millis(500);
 const FOR_A_NEW_ONE: Duration = QUEUE_TIMEOUT;
 const OLD: Duration = Duration::from_mins(10);
 
-/// Counts the hashed passwords of the known holders of each site, and of the members of each team.
+/// Counts the known holders who were served, of each site and of each team.
 #[derive(Debug)]
 struct HadByMany {
     of_sites: SlowLimiter<Option<IpNet>>,
@@ -71,10 +71,11 @@ impl Crowds for HadByMany {
     type Crowd = (Option<IpNet>, Option<TeamId>);
 
     fn handicap(&self, (site, team): Self::Crowd) -> Duration {
-        handicap(
-            self.of_sites.earlier(site) + self.of_teams.earlier(team),
-            OLD,
-        )
+        for_each(self.of_sites.earlier(site) + self.of_teams.earlier(team))
+    }
+
+    fn for_each_waiting((site, team): Self::Crowd, other: Self::Crowd) -> Duration {
+        for_each(u64::from(site == other.0) + u64::from(team == other.1))
     }
 
     fn serve(&self, (site, team): Self::Crowd) {
@@ -164,7 +165,7 @@ impl Lines {
         }
         let had = self.count(caller);
         let place = self.known(caller, had, deadline).await;
-        // Who was sent away has had nothing.
+        // Whoever was sent away has had nothing.
         place.inspect_err(|_| self.uncount(caller, had))
     }
 
@@ -241,7 +242,11 @@ impl Lines {
 /// How much later a caller waits than it came, after `had` passwords and with a credential of that age.
 fn handicap(had: u64, age: Duration) -> Duration {
     let young = OLD.saturating_sub(age).div_f64(OLD.as_secs_f64());
-    FOR_EACH.mul_f64(had as f64) + FOR_A_NEW_ONE.mul_f64(young.as_secs_f64())
+    for_each(had) + FOR_A_NEW_ONE.mul_f64(young.as_secs_f64())
+}
+
+fn for_each(had: u64) -> Duration {
+    FOR_EACH.mul_f64(had as f64)
 }
 
 async fn acquire(

@@ -16,7 +16,7 @@
 //!    new password counts as a user of their own: a thief may be signed in as that user.
 //!
 //!    Anybody may have many accounts and many addresses, but only the operator makes teams. Of a user's teams the oldest
-//!    counts, so that nobody can choose; users of none count together.
+//!    counts, so that more of them do not help; users of none count together.
 //! 4. As many of either kind as there are places wait for a place. So the next caller of one kind waits for one of the other
 //!    kind, however many of those there are.
 

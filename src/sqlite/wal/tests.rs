@@ -16,8 +16,8 @@ fn file(page: u32) -> (TempDir, PathBuf, Connection, Checkpointer) {
     let path = folder.path().join("test.db");
     let file = Arc::new(create_private(&path).unwrap());
     let mut connection = connect(&path).unwrap();
-    // Durability takes time here, and makes no difference.
     connection.pragma_update(None, "page_size", page).unwrap();
+    // Durability takes time here, and makes no difference.
     let create = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE page (x BLOB)";
     connection.execute_batch(create).unwrap();
     let own = connect(&path).unwrap();

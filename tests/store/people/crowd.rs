@@ -55,5 +55,5 @@ async fn the_many_of_one_team_keep_a_member_of_another_waiting_for_a_few_of_them
     join_all(all).await;
     let served = served.into_inner().unwrap();
     let at = served.iter().position(|number| *number == MANY);
-    assert!(at.unwrap() <= MANY / 2, "{served:?}");
+    assert!(at.unwrap() <= 10, "{served:?}");
 }

@@ -21,6 +21,10 @@ fn user(number: u128, site: u8) -> Caller {
     }
 }
 
+fn of_team(caller: Caller, number: u128) -> Caller {
+    caller.of_team(Some(TeamId(Uuid::from_u128(number))))
+}
+
 /// With a credential that is new.
 fn new(caller: Caller) -> Caller {
     Caller {
@@ -168,7 +172,6 @@ async fn whoever_had_some_goes_before_the_many_of_another_site() {
 /// One person may have a hundred older accounts at as many sites, but only the operator makes teams.
 #[tokio::test]
 async fn whoever_had_some_goes_before_the_many_of_another_team() {
-    let of_team = |caller: Caller, number| caller.of_team(Some(TeamId(Uuid::from_u128(number))));
     let lines = Lines::before(1);
     let some = of_team(user(0, 0), 1);
     for _ in 0..3 {
@@ -177,6 +180,21 @@ async fn whoever_had_some_goes_before_the_many_of_another_team() {
     let many = (1..=100).map(|number| of_team(user(number, number as u8), 2));
     let served = order(&lines, many.chain([some])).await;
     assert!(at(&served, some) <= 13, "{served:?}");
+}
+
+/// Nobody of the team has been served yet.
+#[tokio::test]
+async fn the_many_of_a_team_who_fill_the_room_leave_before_whoever_had_some() {
+    let lines = Lines::before(1);
+    let some = of_team(user(0, 0), 1);
+    for _ in 0..3 {
+        drop(at_once(&lines, some));
+    }
+    let _taken = at_once(&lines, of_team(user(0, 1), 3)).unwrap();
+    let many = (1..=LINES as u128).map(|number| of_team(user(number, number as u8), 2));
+    let mut many = Waiting::of(&lines, many);
+    let _some = Waiting::of(&lines, [some]);
+    assert_eq!(many.told(), 1);
 }
 
 /// One person may make an account after the other, and sign in to each from another site.
