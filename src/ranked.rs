@@ -5,8 +5,8 @@
 //!
 //! Waiters may be of a crowd, such as all of one site, which has a handicap of its own ([`Crowds`]). That changes while they
 //! wait, as others of the crowd are served: those of one crowd keep the order that they have among themselves, however much
-//! the crowd has had, and others go first. If too many wait, one is sent away: the last, if each waited behind all those of
-//! its crowd.
+//! the crowd has had, and others go first. If too many wait, the last one is sent away; there, a crowd is later the more of it
+//! wait ([`Crowds::crowding`]), since those have not had anything yet.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -32,9 +32,10 @@ pub(crate) trait Crowds {
     /// Counts that one of the crowd is served.
     fn serve(&self, crowd: Self::Crowd);
 
-    /// How much later a waiter is, when one is to be sent away, for each one of the other crowd, which may be its own: crowds
-    /// may have something in common.
-    fn for_each_waiting(crowd: Self::Crowd, other: Self::Crowd) -> Duration;
+    /// How much later still all of a crowd are when one is to be sent away, if so many of each crowd wait.
+    fn crowding(
+        waiting: impl Iterator<Item = (Self::Crowd, usize)>,
+    ) -> impl Fn(Self::Crowd) -> Duration;
 }
 
 /// All are of one crowd.
@@ -47,8 +48,8 @@ impl Crowds for () {
 
     fn serve(&self, (): ()) {}
 
-    fn for_each_waiting((): (), (): ()) -> Duration {
-        Duration::ZERO
+    fn crowding(_: impl Iterator<Item = ((), usize)>) -> impl Fn(()) -> Duration {
+        |()| Duration::ZERO
     }
 }
 
@@ -214,13 +215,10 @@ impl<C: Crowds> State<C> {
 
     fn last(&self, crowds: &C) -> Option<(C::Crowd, Key)> {
         let lasts = self.of_each_crowd(crowds, |them| them.keys().next_back());
-        let last = lasts.max_by_key(|((came, number), crowd, _)| {
-            let all = self.waiting.iter();
-            let behind = all.map(|(other, waiters)| {
-                C::for_each_waiting(*crowd, *other).mul_f64(waiters.len() as f64)
-            });
-            (*came + behind.sum::<Duration>(), *number)
-        });
+        let waiting = self.waiting.iter();
+        let crowding = C::crowding(waiting.map(|(crowd, waiters)| (*crowd, waiters.len())));
+        let last =
+            lasts.max_by_key(|((came, number), crowd, _)| (*came + crowding(*crowd), *number));
         last.map(|(_, crowd, key)| (crowd, key))
     }
 

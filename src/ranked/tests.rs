@@ -72,8 +72,9 @@ impl Crowds for Late {
         *self.0.lock().unwrap().entry(crowd).or_default() += 1;
     }
 
-    fn for_each_waiting(crowd: char, other: char) -> Duration {
-        later(u64::from(crowd == other))
+    fn crowding(waiting: impl Iterator<Item = (char, usize)>) -> impl Fn(char) -> Duration {
+        let waiting = waiting.collect::<HashMap<_, _>>();
+        move |crowd| later(waiting[&crowd] as u64)
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::HashMap;
 use ipnet::IpNet;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
@@ -74,8 +75,18 @@ impl Crowds for HadByMany {
         for_each(self.of_sites.earlier(site) + self.of_teams.earlier(team))
     }
 
-    fn for_each_waiting((site, team): Self::Crowd, other: Self::Crowd) -> Duration {
-        for_each(u64::from(site == other.0) + u64::from(team == other.1))
+    fn crowding(
+        waiting: impl Iterator<Item = (Self::Crowd, usize)>,
+    ) -> impl Fn(Self::Crowd) -> Duration {
+        let (mut of_sites, mut of_teams) = (HashMap::default(), HashMap::default());
+        for ((site, team), count) in waiting {
+            *of_sites.entry(site).or_insert(0) += count;
+            *of_teams.entry(team).or_insert(0) += count;
+        }
+        move |(site, team)| {
+            let waiting = [of_sites.get(&site), of_teams.get(&team)];
+            for_each(waiting.into_iter().flatten().sum::<usize>() as u64)
+        }
     }
 
     fn serve(&self, (site, team): Self::Crowd) {
