@@ -42,10 +42,14 @@ const FORGOTTEN: u32 = 60;
 
 /// The same for those of a site or team: whoever has more than others just now is to wait, but not an office of which
 /// somebody has signed in every few seconds all morning.
-const FORGOTTEN_OF_MANY: u32 = 1;
+const FORGOTTEN_OF_MANY: u32 = 2;
 
 /// The handicap for each of them: whoever had twenty waits for all others.
 const FOR_EACH: Duration = Duration::from_millis(500);
+
+/// The same for each one of a team. All of it has to grow faster than its members wait, or those who came first go first: if one
+/// person has a few teams, each gets one or two a second on a busy machine.
+const FOR_EACH_OF_TEAM: Duration = Duration::from_secs(2);
 
 /// The handicap of a credential that was just issued: a person may have new ones and new accounts all the time, and all of them
 /// wait for those who are not new. It shrinks until the credential is [`OLD`].
@@ -72,7 +76,7 @@ impl Crowds for HadByMany {
     type Crowd = (Option<IpNet>, Option<TeamId>);
 
     fn handicap(&self, (site, team): Self::Crowd) -> Duration {
-        for_each(self.of_sites.earlier(site) + self.of_teams.earlier(team))
+        for_many(self.of_sites.earlier(site), self.of_teams.earlier(team))
     }
 
     fn crowding(
@@ -80,12 +84,12 @@ impl Crowds for HadByMany {
     ) -> impl Fn(Self::Crowd) -> Duration {
         let (mut of_sites, mut of_teams) = (HashMap::default(), HashMap::default());
         for ((site, team), count) in waiting {
-            *of_sites.entry(site).or_insert(0) += count;
-            *of_teams.entry(team).or_insert(0) += count;
+            *of_sites.entry(site).or_insert(0) += count as u64;
+            *of_teams.entry(team).or_insert(0) += count as u64;
         }
         move |(site, team)| {
-            let waiting = [of_sites.get(&site), of_teams.get(&team)];
-            for_each(waiting.into_iter().flatten().sum::<usize>() as u64)
+            let [at_site, in_team] = [of_sites.get(&site), of_teams.get(&team)];
+            for_many(at_site.copied().unwrap_or(0), in_team.copied().unwrap_or(0))
         }
     }
 
@@ -253,11 +257,12 @@ impl Lines {
 /// How much later a caller waits than it came, after `had` passwords and with a credential of that age.
 fn handicap(had: u64, age: Duration) -> Duration {
     let young = OLD.saturating_sub(age).div_f64(OLD.as_secs_f64());
-    for_each(had) + FOR_A_NEW_ONE.mul_f64(young.as_secs_f64())
+    FOR_EACH.mul_f64(had as f64) + FOR_A_NEW_ONE.mul_f64(young.as_secs_f64())
 }
 
-fn for_each(had: u64) -> Duration {
-    FOR_EACH.mul_f64(had as f64)
+/// How much later all of a site and team are.
+fn for_many(of_site: u64, of_team: u64) -> Duration {
+    FOR_EACH.mul_f64(of_site as f64) + FOR_EACH_OF_TEAM.mul_f64(of_team as f64)
 }
 
 async fn acquire(
