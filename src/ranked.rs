@@ -29,7 +29,7 @@ pub(crate) trait Crowds {
     /// How much later all of the crowd are served, as of now.
     fn handicap(&self, crowd: Self::Crowd) -> Duration;
 
-    /// Counts that one of the crowd is served.
+    /// Counts that the turn of one of the crowd has come, even if it has just gone.
     fn serve(&self, crowd: Self::Crowd);
 
     /// How much later still all of a crowd are when one is to be sent away, if so many of each crowd wait.

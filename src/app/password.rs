@@ -11,13 +11,14 @@ use crate::domain::audit::{Action, Actor, Person};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
+use crate::domain::list::Part;
 use crate::domain::one_time_link::{IssuedLink, Purpose};
-use crate::domain::password::normalized;
+use crate::domain::password::{new_password, normalized};
 use crate::domain::secret::Secret;
 use crate::domain::time::Timestamp;
 use crate::domain::user::User;
 use crate::domain::ways_to_sign_in::Way;
-use crate::store::{Batch, audit, auth_code, email_change, one_time_link, password, user};
+use crate::store::{Batch, audit, auth_code, email_change, member, one_time_link, password, user};
 
 impl App {
     /// Gives a password, however easy to guess, to a user who has none.
@@ -147,6 +148,31 @@ impl App {
             })
             .await?;
         Ok(device)
+    }
+
+    /// Hashes a new password on behalf of `caller`, who is looked up for `holder`, if it is good enough for this user.
+    pub(super) async fn hash_new_password(
+        &self,
+        caller: Caller,
+        holder: Holder,
+        typed: Secret,
+        user: &User,
+    ) -> Result<Secret, Error> {
+        let about_user = [user.email.clone(), user.name.clone()];
+        let judge =
+            move || new_password(typed.reveal(), &about_user.each_ref().map(String::as_str));
+        let caller = self.with_team(caller, holder).await?;
+        self.hashing.hash(caller, judge).await
+    }
+
+    /// The caller with the team that answers for them: of a known user, the oldest. It is looked up for `holder`.
+    pub(super) async fn with_team(&self, caller: Caller, holder: Holder) -> Result<Caller, Error> {
+        let Some(user_id) = caller.user_id() else {
+            return Ok(caller);
+        };
+        let find = member::list_teams(user_id, Part::one());
+        let found = self.store.look_up_sign_in(holder, find, 1).await?;
+        Ok(caller.of_team(found.first().map(|it| it.member.team_id)))
     }
 }
 

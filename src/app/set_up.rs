@@ -8,7 +8,6 @@
 //! 3. A user who has just chosen a password need not type it again: the browser is signed in.
 
 use super::App;
-use super::hashing::Caller;
 use super::sign_in::{Browser, Cookies};
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
@@ -17,7 +16,6 @@ use crate::domain::id::UserId;
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
 use crate::domain::one_time_link::{IssuedLink, OneTimeLink, Purpose};
-use crate::domain::password::new_password;
 use crate::domain::secret::Secret;
 use crate::domain::team::Team;
 use crate::domain::user::{User, parse_email};
@@ -161,21 +159,6 @@ impl App {
             expires_at: link.expires_at,
         };
         (link, issued)
-    }
-
-    /// Hashes a new password on behalf of `caller`, who is looked up for `holder`, if it is good enough for this user.
-    pub(super) async fn hash_new_password(
-        &self,
-        caller: Caller,
-        holder: Holder,
-        typed: Secret,
-        user: &User,
-    ) -> Result<Secret, Error> {
-        let about_user = [user.email.clone(), user.name.clone()];
-        let judge =
-            move || new_password(typed.reveal(), &about_user.each_ref().map(String::as_str));
-        let caller = self.with_team(caller, holder).await?;
-        self.hashing.hash(caller, judge).await
     }
 }
 

@@ -23,7 +23,6 @@ use crate::domain::browser_session::{BrowserSession, InBrowser};
 use crate::domain::device_cookie::DeviceCookies;
 use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, BrowserSessionId, UserId};
-use crate::domain::list::Part;
 use crate::domain::password::{OF_ACCOUNT, OF_SOURCE, Source, account, normalized};
 use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::secret::{Digest, Secret};
@@ -33,7 +32,7 @@ use crate::domain::ways_to_sign_in::Way;
 use crate::sql::ScriptError;
 use crate::store::secret::SharedSecret;
 use crate::store::{
-    Batch, Sql, audit, auth_code, browser_session, member, password, refused_sign_in, user,
+    Batch, Sql, audit, auth_code, browser_session, password, refused_sign_in, user,
 };
 
 use super::browser_session::confirm_session;
@@ -213,16 +212,6 @@ impl App {
             true => Ok(checked),
             false => Err(Error::WrongPassword),
         }
-    }
-
-    /// The caller with the team that answers for them: of a known user, the oldest. It is looked up for `holder`.
-    pub(super) async fn with_team(&self, caller: Caller, holder: Holder) -> Result<Caller, Error> {
-        let Some(user_id) = caller.user_id() else {
-            return Ok(caller);
-        };
-        let find = member::list_teams(user_id, Part::one());
-        let found = self.store.look_up_sign_in(holder, find, 1).await?;
-        Ok(caller.of_team(found.first().map(|it| it.member.team_id)))
     }
 
     /// Step 4.

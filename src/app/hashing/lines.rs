@@ -56,7 +56,7 @@ const FOR_EACH_OF_TEAM: Duration = Duration::from_secs(2);
 const FOR_A_NEW_ONE: Duration = QUEUE_TIMEOUT;
 const OLD: Duration = Duration::from_mins(10);
 
-/// Counts the known holders who were served, of each site and of each team.
+/// Counts the known holders whose turn has come, of each site and of each team.
 #[derive(Debug)]
 struct HadByMany {
     of_sites: SlowLimiter<Option<IpNet>>,
@@ -180,7 +180,7 @@ impl Lines {
         }
         let had = self.count(caller);
         let place = self.known(caller, had, deadline).await;
-        // Whoever was sent away has had nothing.
+        // Whoever was sent away has had no password hashed.
         place.inspect_err(|_| self.uncount(caller, had))
     }
 

@@ -15,8 +15,8 @@
 //!    others are, waits for all who have seldom signed in. If too many wait, the last leaves. Whoever follows a link to set a
 //!    new password counts as a user of their own: a thief may be signed in as that user.
 //!
-//!    Anybody may have many accounts and many addresses, but only the operator makes teams. Of a user's teams the oldest
-//!    counts, so that more of them do not help; users of none count together.
+//!    Anybody may have many accounts and many addresses, but only the operator makes teams. Of a user's teams only the
+//!    oldest counts, and users of none count together: accounts in three teams are counted in three places, or four.
 //! 4. As many of either kind as there are places wait for a place. So the next caller of one kind waits for one of the other
 //!    kind, however many of those there are.
 
