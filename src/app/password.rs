@@ -11,7 +11,6 @@ use crate::domain::audit::{Action, Actor, Person};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
-use crate::domain::list::Part;
 use crate::domain::one_time_link::{IssuedLink, Purpose};
 use crate::domain::password::{new_password, normalized};
 use crate::domain::secret::Secret;
@@ -170,9 +169,8 @@ impl App {
         let Some(user_id) = caller.user_id() else {
             return Ok(caller);
         };
-        let find = member::list_teams(user_id, Part::one());
-        let found = self.store.look_up_sign_in(holder, find, 1).await?;
-        Ok(caller.of_team(found.first().map(|it| it.member.team_id)))
+        let find = member::find_oldest_team(user_id);
+        Ok(caller.of_team(self.store.look_up_sign_in(holder, find, 1).await?))
     }
 }
 

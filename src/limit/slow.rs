@@ -3,6 +3,8 @@
 use std::hash::Hash;
 use std::time::Instant;
 
+use tokio::time;
+
 use super::bucket::Policy;
 use super::memory::Limiter;
 
@@ -11,7 +13,8 @@ use super::memory::Limiter;
 pub(crate) struct SlowLimiter<K> {
     buckets: Limiter<K>,
     every: u32,
-    begun: Instant,
+    /// By the clock that tests pause.
+    begun: time::Instant,
 }
 
 /// An event that may have been counted.
@@ -31,7 +34,7 @@ impl<K: Hash + Eq + Copy> SlowLimiter<K> {
                 burst,
             }),
             every,
-            begun: Instant::now(),
+            begun: time::Instant::now(),
         }
     }
 
@@ -42,7 +45,7 @@ impl<K: Hash + Eq + Copy> SlowLimiter<K> {
 
     /// The buckets count by the second, so their clock runs slower by the factor `every`.
     fn now(&self) -> Instant {
-        self.begun + self.begun.elapsed() / self.every
+        (self.begun + self.begun.elapsed() / self.every).into_std()
     }
 
     /// How many events are not forgotten yet, `burst` at most.

@@ -169,6 +169,17 @@ pub fn list_teams(user_id: UserId, part: Part<TeamId>) -> impl Batch<Out = Vec<L
     .all(read_listed)
 }
 
+/// The oldest team that the user is a member of. Before PostgreSQL has counted the rows, it would rather walk through the
+/// teams in their order: hence the inner query.
+pub fn find_oldest_team(user_id: UserId) -> impl Batch<Out = Option<TeamId>> {
+    sql!(
+        "WITH of_user AS MATERIALIZED (SELECT team_id FROM member WHERE user_id = $1) \
+         SELECT team_id FROM of_user ORDER BY team_id LIMIT 1"
+    )
+    .with(values![user_id])
+    .first(|row| Ok(row.take()?))
+}
+
 /// A user as a member of a team.
 pub fn find(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<ListedMember>> {
     sql!(LISTED, "WHERE team_id = $1 AND user_id = $2")

@@ -7,18 +7,28 @@ use futures::future::join_all;
 use invoicing::app::invitation::JoinAsNew;
 use invoicing::app::sign_in::Browser;
 use invoicing::domain::audit::Actor;
-use invoicing::domain::id::TeamId;
+use invoicing::domain::id::{TeamId, UserId};
 use invoicing::domain::member::Role;
 use invoicing::domain::secret::Secret;
 
 use super::super::support::Service;
-use super::support::{PASSWORD, browser, sign_in};
+use super::support::{PASSWORD, browser, look_up, sign_in};
 
 /// After which a browser is no longer new (P12).
 const OLD: Duration = Duration::from_mins(10);
 
-/// A new member of a team, and the browser in which they joined, at a site of its own.
-async fn joined(service: &Service, team: TeamId, number: usize) -> (String, Browser) {
+/// How many have a crowd in common. Each is at a site of its own: sites are counted, too.
+const MANY: usize = 40;
+
+/// Somebody who can sign in.
+struct Person {
+    id: UserId,
+    email: String,
+    browser: Browser,
+}
+
+/// A new member of a team, and the browser in which they joined.
+async fn joined(service: &Service, team: TeamId, number: usize) -> Person {
     let email = format!("member{number}@example.com");
     let invited = service.app.invite(&Actor::Operator, team, &email, Role::Viewer).await;
     let mut browser = browser(&format!("198.51.{number}.1"));
@@ -29,26 +39,29 @@ async fn joined(service: &Service, team: TeamId, number: usize) -> (String, Brow
         browser: browser.clone(),
     };
     let (_, cookies) = service.app.join_as_new(join).await.unwrap();
+    let id = look_up(service, &cookies).await.unwrap().user.id;
     browser.device = cookies.device;
-    (email, browser)
+    Person { id, email, browser }
 }
 
-/// A person may have many accounts, and addresses at many sites, but only the operator makes teams.
-#[tokio::test]
-async fn the_many_of_one_team_keep_a_member_of_another_waiting_for_a_few_of_them_at_most() {
-    const MANY: usize = 40;
-    let service = Service::new().await;
-    let (team, another) = (service.team().await, service.team().await);
+/// Many members of a team.
+async fn many(service: &Service, team: TeamId) -> Vec<Person> {
     let mut people = Vec::new();
     for number in 0..MANY {
-        people.push(joined(&service, team, number).await);
+        people.push(joined(service, team, number).await);
     }
-    people.push(joined(&service, another, MANY).await);
-    service.clock.advance(OLD);
+    people
+}
 
+/// All of the crowd sign in at once, and somebody of another team last of all. A person may have many accounts, and addresses
+/// at many sites, but only the operator makes teams.
+async fn assert_somebody_else_waits_for_few(service: &Service, mut crowd: Vec<Person>) {
+    let another = service.team().await;
+    crowd.push(joined(service, another, MANY).await);
+    service.clock.advance(OLD);
     let served = Mutex::new(Vec::new());
-    let all = people.iter().enumerate().map(async |(number, (email, browser))| {
-        let signed_in = sign_in(&service, email, PASSWORD, browser.clone()).await;
+    let all = crowd.iter().enumerate().map(async |(number, person)| {
+        let signed_in = sign_in(service, &person.email, PASSWORD, person.browser.clone()).await;
         signed_in.unwrap();
         served.lock().unwrap().push(number);
     });
@@ -56,4 +69,36 @@ async fn the_many_of_one_team_keep_a_member_of_another_waiting_for_a_few_of_them
     let served = served.into_inner().unwrap();
     let at = served.iter().position(|number| *number == MANY);
     assert!(at.unwrap() <= 10, "{served:?}");
+}
+
+#[tokio::test]
+async fn the_many_of_one_team_keep_a_member_of_another_waiting_for_a_few_of_them_at_most() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let crowd = many(&service, team).await;
+    assert_somebody_else_waits_for_few(&service, crowd).await;
+}
+
+#[tokio::test]
+async fn the_many_count_for_the_oldest_team_whatever_others_they_are_in() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let crowd = many(&service, team).await;
+    for person in &crowd {
+        let newer = service.team().await;
+        service.app.add_member(newer, person.id, Role::Viewer).await.unwrap();
+    }
+    assert_somebody_else_waits_for_few(&service, crowd).await;
+}
+
+#[tokio::test]
+async fn the_many_who_have_left_their_team_count_together() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let crowd = many(&service, team).await;
+    for person in &crowd {
+        let left = service.app.remove_member(&Actor::Operator, team, person.id, false);
+        left.await.unwrap();
+    }
+    assert_somebody_else_waits_for_few(&service, crowd).await;
 }

@@ -273,9 +273,13 @@ async fn a_link_to_set_up_makes_a_team_where_there_is_none_and_is_over_with_the_
     assert!(app.get_set_up_link(&link).await.unwrap());
     service.team().await;
     assert!(!app.get_set_up_link(&link).await.unwrap());
-    app.create_user(EMAIL, "Ada").await.unwrap();
+    let ada = app.create_user(EMAIL, "Ada").await.unwrap();
     let over = app.get_set_up_link(&link).await;
     assert!(matches!(over, Err(Error::LinkNotValid)), "{over:?}");
     let more = app.create_set_up_link().await;
     assert!(matches!(more, Err(Error::Refused(_))), "{more:?}");
+    app.delete_user(ada.id).await.unwrap();
+    let over = app.get_set_up_link(&link).await;
+    assert!(matches!(over, Err(Error::LinkNotValid)), "{over:?}");
+    assert!(app.create_set_up_link().await.is_ok());
 }

@@ -134,6 +134,23 @@ fn the_handicap_grows_with_each_password_and_shrinks_with_age() {
     }
 }
 
+/// As docs/decisions.md says (P12).
+#[tokio::test]
+async fn one_password_of_a_site_and_team_is_forgotten_each_two_seconds() {
+    tokio::time::pause();
+    let had = HadByMany::new();
+    let caller = of_team(user(0, 1), 1);
+    let crowd = (caller.site, caller.team);
+    for _ in 0..3 {
+        had.serve(crowd);
+    }
+    for left in (0..=3).rev() {
+        assert_eq!(had.handicap(crowd), Duration::from_millis(2_500) * left);
+        // The clock was paused a little earlier than the limits began.
+        tokio::time::advance(Duration::from_millis(2_100)).await;
+    }
+}
+
 /// One person may have hundreds of accounts, whose passwords are hashed all the time, at one site or at many.
 #[tokio::test]
 async fn whoever_had_fewer_passwords_looked_at_of_late_goes_first() {
