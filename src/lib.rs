@@ -13,6 +13,7 @@ mod causes;
 pub mod cli;
 mod client_address;
 pub mod domain;
+mod fair_room;
 pub mod generated;
 pub mod http;
 mod limit;

@@ -5,10 +5,12 @@
 //! 1. The request is answered before anything is looked up, so neither the answer nor its time reveals whether there is such
 //!    an account. Room for the letter is reserved first, whether it is needed or not.
 //! 2. A few are looked up at a time, so a thousand requests do not keep others from the database. A request that was looked
-//!    up frees its room for others.
+//!    up frees its room for others. While there is none, the newest request of the site that has most is
+//!    [dropped](crate::fair_room) for one of another site.
 //! 3. The letter is counted, and the link stored, in one transaction, for one letter per user at a time. A fourth within an
 //!    hour is dropped, and so are those beyond what may wait for their turn.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +18,7 @@ use uuid::Uuid;
 
 use super::App;
 use super::user::require_user;
+use crate::client_address::surroundings;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
@@ -53,22 +56,27 @@ impl App {
         Ok((outbox, Letters { origin }))
     }
 
-    /// Mails a link to reset the password to the user who has this email, if there is one, after the answer: step 1.
+    /// Mails a link to reset the password to the user who has this email, if there is one, after the answer: step 1. Whoever
+    /// asks is at this address.
     ///
     /// # Errors
     /// [`Error::PasswordsOff`]; [`Error::Invalid`] for an invalid email; [`Error::LinkNotValid`] if no mail is sent;
     /// [`Error::Unavailable`] when too many letters wait.
-    pub fn ask_for_reset(self: &Arc<App>, email: &str) -> Result<(), Error> {
+    pub fn ask_for_reset(self: &Arc<App>, email: &str, address: IpAddr) -> Result<(), Error> {
         self.require_passwords()?;
         let (outbox, _) = self.mail()?;
         let email = parse_email(email)?;
-        let waiting = Arc::clone(&self.resets).try_acquire_owned();
-        let waiting = waiting.map_err(Error::unavailable)?;
+        let mut waiting = self.resets.enter(surroundings(address))?;
         let place = outbox.reserve()?;
         let app = Arc::clone(self);
         tokio::spawn(async move {
-            tokio::time::sleep(AFTER_ANSWER).await;
-            let found = app.find_for_reset(email).await;
+            let find = async {
+                tokio::time::sleep(AFTER_ANSWER).await;
+                app.find_for_reset(email).await
+            };
+            let Ok(found) = waiting.wait(find).await else {
+                return;
+            };
             drop(waiting);
             let written = match found {
                 Ok(Some(user)) => app.write_reset(user).await,

@@ -72,6 +72,7 @@ use crate::domain::refused_sign_in::RefusedCounts;
 use crate::domain::secret::{Digest, random};
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::ways_to_sign_in::SwitchedOn;
+use crate::fair_room::FairRoom;
 use crate::limit::SlowLimiter;
 use crate::lines::Lines;
 use crate::mail::Outbox;
@@ -113,7 +114,7 @@ pub struct App {
     /// Turns to look up the user for whom a reset was requested.
     reset_turns: Semaphore,
     /// How many more resets may wait for such a turn. Strangers can request resets, and must leave room for other letters.
-    resets: Arc<Semaphore>,
+    resets: Arc<FairRoom>,
     /// Turns to write a user's reset letters, one at a time.
     resets_of_user: Lines<UserId>,
     /// Turns of a person to change products, one at a time.
@@ -137,8 +138,8 @@ pub struct Presented {
 const JOINS: u32 = 100;
 const JOIN_EVERY: u32 = 60;
 
-/// How many resets may wait to be looked up. Ten requests at once are within the rate limit of an address, so those of twenty
-/// addresses may; and known callers, who have at most three quarters of the requests, find room for their letters.
+/// How many resets may wait to be looked up; no site takes all of that. Known callers, who have at most three quarters of the
+/// requests, find room for their letters.
 const RESETS: usize = 200;
 
 /// How many resets are looked up at a time. Most of that time is spent waiting for PostgreSQL.
@@ -188,7 +189,7 @@ impl App {
             outbox: None,
             writable: Writable::default(),
             reset_turns: Semaphore::new(RESET_TURNS),
-            resets: Arc::new(Semaphore::new(RESETS)),
+            resets: Arc::new(FairRoom::new(RESETS)),
             resets_of_user: Lines::new(1, RESETS_OF_USER),
             product_changes_of_user: Lines::new(1, PRODUCT_CHANGES_OF_USER),
             exchange_turns: ExchangeTurns::default(),

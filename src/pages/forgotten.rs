@@ -15,7 +15,7 @@ use super::site::Site;
 use super::visit::Visit;
 use crate::domain::Error;
 use crate::domain::error::Complaint;
-use crate::http::{Api, Form};
+use crate::http::{Api, Form, address};
 
 #[derive(Template)]
 #[template(path = "forgotten.html")]
@@ -47,7 +47,7 @@ async fn show_forgotten(visit: Arc<Visit>, _: NoVariables) -> Answer {
 
 async fn ask_for_reset(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
     let [email] = form.fields(["email"])?;
-    match visit.app().ask_for_reset(&email) {
+    match visit.app().ask_for_reset(&email, address(&visit.context)) {
         Ok(()) => Ok(see_other("/reset?done=asked")),
         Err(Error::Invalid(complaint)) => page(&visit, email, Some(complaint)),
         Err(error) => Err(error.into()),

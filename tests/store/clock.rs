@@ -14,7 +14,7 @@ use invoicing::domain::time::Clock as _;
 
 use super::people::support::{EMAIL, PASSWORD, browser, look_up, person, sign_in, with_ada};
 use super::signed_in::join;
-use super::support::{START, Service, live_key, mailing, plain};
+use super::support::{START, Service, live_key, mailing, plain, STRANGER};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const YEARS: Duration = HOUR.saturating_mul(10 * 365 * 24);
@@ -58,15 +58,15 @@ async fn letters_of_a_clock_years_ahead_keep_none_back() {
     join(&service.app, service.team().await, EMAIL, Role::Owner).await;
     service.clock.set(START.after(YEARS));
     for _ in 0..3 {
-        service.app.ask_for_reset(EMAIL).unwrap();
+        service.app.ask_for_reset(EMAIL, STRANGER).unwrap();
         mail.next().await;
     }
     let other = Arc::new(mailing(service.another().await, &mail));
-    other.ask_for_reset(EMAIL).unwrap();
+    other.ask_for_reset(EMAIL, STRANGER).unwrap();
     other.finish_mail().await;
     assert_eq!(mail.waiting().await, None);
     service.clock.set(START);
-    service.app.ask_for_reset(EMAIL).unwrap();
+    service.app.ask_for_reset(EMAIL, STRANGER).unwrap();
     assert_eq!(mail.next().await.to, [EMAIL]);
 }
 

@@ -13,7 +13,7 @@ use invoicing::domain::secret::Secret;
 use test_support::mail::{Mail, MailServer};
 
 use super::signed_in::{PASSWORD, actor, assert_no_link, browser, join};
-use super::support::{ORIGIN, Service, mailing};
+use super::support::{ORIGIN, Service, mailing, STRANGER};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const ADA: &str = "ada@example.com";
@@ -52,7 +52,7 @@ async fn three_resets_are_mailed_an_hour_by_all_replicas_together() {
     let apps = [&service.app, &other, &service.app];
     let mut last = None;
     for app in apps {
-        app.ask_for_reset("Ada@Example.com").unwrap();
+        app.ask_for_reset("Ada@Example.com", STRANGER).unwrap();
         let letter = mail.next().await;
         assert_eq!(letter.to, [ADA]);
         last = Some(secret(&letter));
@@ -60,18 +60,18 @@ async fn three_resets_are_mailed_an_hour_by_all_replicas_together() {
     let last = last.unwrap();
     assert!(!service.database().keeps(last.reveal().as_bytes()));
     // A fourth leaves the link as it is.
-    other.ask_for_reset(ADA).unwrap();
+    other.ask_for_reset(ADA, STRANGER).unwrap();
     other.finish_mail().await;
     assert_eq!(mail.waiting().await, None);
     service.app.get_reset_link(&last).await.unwrap();
 
     service.clock.advance(HOUR - Duration::from_millis(1));
-    service.app.ask_for_reset(ADA).unwrap();
+    service.app.ask_for_reset(ADA, STRANGER).unwrap();
     join(&service.app, service.team().await, "ben@example.com", Role::Owner).await;
-    service.app.ask_for_reset("ben@example.com").unwrap();
+    service.app.ask_for_reset("ben@example.com", STRANGER).unwrap();
     assert_eq!(mail.next().await.to, ["ben@example.com"]);
     service.clock.advance(Duration::from_millis(1));
-    service.app.ask_for_reset(ADA).unwrap();
+    service.app.ask_for_reset(ADA, STRANGER).unwrap();
     let link = secret(&mail.next().await);
     assert_no_link(service.app.get_reset_link(&last).await);
     let reset = service.app.reset_password(&link, Secret::from_text(PASSWORD), browser());
@@ -83,17 +83,28 @@ async fn three_resets_are_mailed_an_hour_by_all_replicas_together() {
 #[tokio::test]
 async fn a_reset_that_was_asked_for_is_mailed_before_a_server_ends() {
     let (service, mail, ..) = with_ada().await;
-    service.app.ask_for_reset(ADA).unwrap();
+    service.app.ask_for_reset(ADA, STRANGER).unwrap();
     service.app.finish_mail().await;
     assert_eq!(mail.waiting().await.unwrap().to, [ADA]);
+}
+
+/// P13: a person may have all addresses of a site.
+#[tokio::test]
+async fn whoever_asks_for_resets_all_the_time_keeps_nobody_of_another_site_from_it() {
+    let (service, mail, ..) = with_ada().await;
+    let ask = |last| service.app.ask_for_reset("nobody@example.com", [198, 51, 100, last].into());
+    let asked = (0..=255).take_while(|last| ask(*last).is_ok());
+    assert_eq!(asked.count(), 200);
+    service.app.ask_for_reset(ADA, STRANGER).unwrap();
+    assert_eq!(mail.next().await.to, [ADA]);
 }
 
 /// P13: nothing is stored about an email that a stranger enters.
 #[tokio::test]
 async fn a_reset_for_nobody_leaves_nothing_behind() {
     let (service, mail, ..) = with_ada().await;
-    service.app.ask_for_reset("nobody@example.com").unwrap();
-    service.app.ask_for_reset("ada").unwrap_err();
+    service.app.ask_for_reset("nobody@example.com", STRANGER).unwrap();
+    service.app.ask_for_reset("ada", STRANGER).unwrap_err();
     service.app.finish_mail().await;
     assert_eq!(mail.waiting().await, None);
     for table in ["mail_count", "one_time_link"] {
@@ -335,7 +346,7 @@ async fn nothing_is_left_of_an_email_whose_user_is_gone() {
     let app = &service.app;
     app.ask_for_email_change(ada.clone(), NEW).await.unwrap();
     let link = secret(&mail.next().await);
-    app.ask_for_reset(ADA).unwrap();
+    app.ask_for_reset(ADA, STRANGER).unwrap();
     mail.next().await;
     app.delete_account(ada.clone()).await.unwrap();
     for table in ["email_change", "mail_count", "one_time_link"] {
@@ -355,7 +366,7 @@ async fn without_mail_nothing_is_asked_for() {
     let team = service.team().await;
     let ada = join(app, team, ADA, Role::Owner).await;
     assert!(!app.sends_mail());
-    assert_no_link(app.ask_for_reset(ADA));
+    assert_no_link(app.ask_for_reset(ADA, STRANGER));
     assert_no_link(app.ask_for_email_change(ada.clone(), NEW).await);
     assert_no_link(app.invite_by_mail(ada.clone(), team, NEW, Role::Viewer).await.map(drop));
     app.invite(&actor(&ada), team, NEW, Role::Viewer).await.unwrap();

@@ -1,5 +1,6 @@
 //! A service over a separate database, with a clock that the test sets.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use invoicing::domain::audit::Actor;
@@ -20,6 +21,9 @@ use super::engine::Database;
 
 /// The time at which every test starts: 2026-11-20T21:49:00.123Z.
 pub const START: Timestamp = Timestamp::from_millis(1_795_211_340_123);
+
+/// Where strangers are who ask for a reset.
+pub const STRANGER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 99));
 
 /// The origin under which people reach it, if it sends mail.
 pub const ORIGIN: &str = "https://links.example";

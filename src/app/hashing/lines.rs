@@ -14,6 +14,7 @@ use crate::client_address::surroundings;
 use crate::domain::Error;
 use crate::domain::holder::{Bearer, Holder};
 use crate::domain::id::TeamId;
+use crate::fair_room::{self, FairRoom};
 use crate::limit::{Had, SlowLimiter};
 use crate::ranked::{Crowds, Permit, Ranked, Room};
 use crate::weak_map::WeakMap;
@@ -24,8 +25,8 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many strangers may wait in one queue: more would not be served in time.
 const LINE: usize = 32;
 
-/// How many strangers may wait behind the first over all queues, and how many may be the first of theirs. Each of them occupies
-/// one of the requests in progress, of which token requests need some, too.
+/// How many strangers may wait behind the first of their network, and how many may be the first of theirs, of which no site
+/// [takes all](crate::fair_room). Each of them occupies one of the requests in progress, of which token requests need some, too.
 const LINES: usize = 192;
 
 /// How many known holders may wait, and how often one of them: what one has waiting is in the way of its own next one.
@@ -109,9 +110,9 @@ pub(super) struct Lines {
     /// Counts the hashed passwords of each known holder, and of each credential.
     of_holders: SlowLimiter<Holder>,
     of_bearers: SlowLimiter<Bearer>,
-    /// Room for strangers behind the first of their queue.
-    room: Semaphore,
-    room_for_strangers: Arc<Semaphore>,
+    /// Room for strangers behind the first of their network, and for those.
+    room_behind: Arc<FairRoom>,
+    room_for_first: Arc<FairRoom>,
     /// The queues of strangers. Each is kept while a caller is in it.
     lines: WeakMap<Whose, Line>,
 }
@@ -138,7 +139,7 @@ type InLine = (Arc<Line>, OwnedSemaphorePermit);
 /// The turn of the next caller of its kind, held until dropped.
 enum Turn {
     Stranger {
-        _room: OwnedSemaphorePermit,
+        _room: fair_room::Place,
         _lines: [InLine; 2],
         _permit: OwnedSemaphorePermit,
     },
@@ -162,8 +163,8 @@ impl Lines {
             known: Arc::new(Ranked::new(places, ROOM, HadByMany::new())),
             of_holders: SlowLimiter::new(COUNTED, FORGOTTEN),
             of_bearers: SlowLimiter::new(COUNTED, FORGOTTEN),
-            room: Semaphore::new(LINES),
-            room_for_strangers: Arc::new(Semaphore::new(LINES)),
+            room_behind: Arc::new(FairRoom::new(LINES)),
+            room_for_first: Arc::new(FairRoom::new(LINES)),
             lines: WeakMap::default(),
         }
     }
@@ -186,26 +187,28 @@ impl Lines {
 
     /// Steps 1 and 2, and the turn among all strangers.
     async fn stranger(&self, network: IpAddr, deadline: Instant) -> Result<Turn, Error> {
+        let site = surroundings(network);
         let of_network = self.line(Whose::Network(network));
         let first_of_network = match Arc::clone(&of_network.first).try_acquire_owned() {
             Ok(first) => first,
             Err(_) => {
-                let _rooms = (
-                    of_network.room.try_acquire().map_err(Error::unavailable)?,
-                    self.room.try_acquire().map_err(Error::unavailable)?,
-                );
-                acquire(&of_network.first, deadline).await?
+                let _room_of_network = of_network.room.try_acquire().map_err(Error::unavailable)?;
+                let first = acquire(&of_network.first, deadline);
+                self.room_behind.enter(site)?.wait(first).await??
             }
         };
-        let room = Arc::clone(&self.room_for_strangers).try_acquire_owned();
-        let room = room.map_err(Error::unavailable)?;
-        // Only one caller per network is in the queue of its site, so that needs no limit.
-        let of_site = self.line(Whose::Site(surroundings(network)));
-        let first_of_site = acquire(&of_site.first, deadline).await?;
+        // Only one caller per network is in the queue of its site.
+        let of_site = self.line(Whose::Site(site));
+        let mut room = self.room_for_first.enter(site)?;
+        let turn = async {
+            let first_of_site = acquire(&of_site.first, deadline).await?;
+            Ok::<_, Error>((first_of_site, acquire(&self.strangers, deadline).await?))
+        };
+        let (first_of_site, permit) = room.wait(turn).await??;
         Ok(Turn::Stranger {
             _room: room,
             _lines: [(of_network, first_of_network), (of_site, first_of_site)],
-            _permit: acquire(&self.strangers, deadline).await?,
+            _permit: permit,
         })
     }
 

@@ -21,7 +21,7 @@ use invoicing::domain::ways_to_sign_in::SwitchedOn;
 use invoicing::store::{Sql, user};
 
 use super::super::signed_in::{assert_last_owner, assert_no_link, join, new_user};
-use super::super::support::{ORIGIN, Service, live_key, mailing, plain};
+use super::super::support::{ORIGIN, Service, live_key, mailing, plain, STRANGER};
 use super::passkey::{ask_to_add, enter, with_passkey};
 use super::support::{EMAIL, PASSWORD, browser, look_up, person, sign_in, with_ada};
 
@@ -170,11 +170,11 @@ async fn no_link_to_reset_the_password_is_mailed() {
     let ada = join(&service.app, team, EMAIL, Role::Owner).await;
     service.app.deactivate_user(ada.user_id).await.unwrap();
     let other = Arc::new(mailing(service.another().await, &mail));
-    other.ask_for_reset(EMAIL).unwrap();
+    other.ask_for_reset(EMAIL, STRANGER).unwrap();
     other.finish_mail().await;
     assert_eq!(mail.waiting().await, None);
     service.app.activate_user(ada.user_id).await.unwrap();
-    service.app.ask_for_reset(EMAIL).unwrap();
+    service.app.ask_for_reset(EMAIL, STRANGER).unwrap();
     assert_eq!(mail.next().await.to, [EMAIL]);
 }
 

@@ -13,7 +13,7 @@ use invoicing::domain::share_link::{Audience, CreateLink};
 
 use super::super::engine::RANDOM_ID;
 use super::super::signed_in::{actor, join};
-use super::super::support::{START, Service};
+use super::super::support::{START, Service, STRANGER};
 use super::deactivation::{app_of, issue};
 use super::passkey::with_passkey;
 use super::support::{browser, person, sign_in};
@@ -73,7 +73,7 @@ async fn each_kind_of_what_is_stored_is_told_with_all_that_is_known_of_it() {
     app.invite(&Actor::Operator, other, "bo@example.com", Role::Viewer).await.unwrap();
     app.invite(&by, team_id, "cy@example.com", Role::Viewer).await.unwrap();
     app.create_reset_link(bo.user_id).await.unwrap();
-    app.ask_for_reset("bo@example.com").unwrap();
+    app.ask_for_reset("bo@example.com", STRANGER).unwrap();
     mail.next().await;
 
     let told = app.export_user(bo.user_id).await.unwrap();

@@ -316,21 +316,32 @@ async fn strangers_who_find_no_room_are_told_at_once_and_who_is_known_is_not() {
     drop(taken);
 }
 
+/// One person may have all networks of a site.
+#[tokio::test]
+async fn the_many_of_a_site_who_fill_the_room_leave_for_a_stranger_of_another() {
+    let lines = Lines::before(1);
+    let taken = at_once(&lines, network(0, 0)).unwrap();
+    // First those who are the first of their network, then those behind them.
+    let alone = (1..LINES as u16).map(|number| network(0, number));
+    let mut many = Waiting::of(&lines, alone);
+    let mut other = Waiting::of(&lines, [network(1, 0)]);
+    assert_eq!(many.told(), 1);
+    let behind = (0..LINES).map(|number| network(0, (number % 8) as u16));
+    many.0.extend(Waiting::of(&lines, behind).0);
+    other.0.extend(Waiting::of(&lines, [network(1, 0)]).0);
+    assert_eq!((many.told(), other.told()), (1, 0));
+    drop(taken);
+}
+
 #[tokio::test]
 async fn a_line_has_room_for_some_behind_the_first() {
     let lines = Lines::before(1);
-    let line = lines.line(Whose::Network([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1].into()));
-    for (room, all) in [(&line.room, LINE), (&lines.room, LINES)] {
-        let taken = room.acquire_many(all as u32).await.unwrap();
-        // A caller alone in a queue needs no room.
-        let first = at_once(&lines, network(0, 0)).unwrap();
-        let told = lines.place(network(0, 0)).now_or_never().unwrap();
-        assert!(matches!(told, Err(Error::Unavailable(_))));
-        drop(taken);
-        let mut next = Waiting::of(&lines, [network(0, 0)]);
-        drop(first);
-        drop(next.0.remove(0).await.unwrap());
-    }
+    let first = at_once(&lines, network(0, 0)).unwrap();
+    let mut behind = Waiting::of(&lines, (0..LINE).map(|_| network(0, 0)));
+    let told = lines.place(network(0, 0)).now_or_never().unwrap();
+    assert!(matches!(told, Err(Error::Unavailable(_))));
+    drop(first);
+    drop(behind.0.remove(0).await.unwrap());
 }
 
 #[tokio::test]
