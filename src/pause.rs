@@ -1,12 +1,13 @@
 //! Pauses between turns. A turn that is followed by a pause leaves time to everyone else, however often one caller asks for
 //! the next one. The pause is as long as the turn took ([`WithPause`]), or depends on how long it kept a thread busy
-//! ([`BusyTime`]).
+//! ([`BusyTime`]). Within a turn, there is one for whatever else is ready to run ([`OthersFirst`]).
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep};
 
 /// Keeps `turn` for so long, and then drops it. Without a runtime, which tests may lack, it is dropped at once.
@@ -39,6 +40,41 @@ impl<T: Send + 'static> WithPause<T> {
 impl<T: Send + 'static> Drop for WithPause<T> {
     fn drop(&mut self) {
         keep_for(self.begun.elapsed(), self.turn.take());
+    }
+}
+
+/// Lets all tasks that are ready run first, for as long as they take, and then not again for as long as that took: strangers
+/// may keep all threads busy, with frames of HTTP/2 for example, and whoever holds a turn meanwhile keeps others waiting.
+#[derive(Debug)]
+pub(crate) struct OthersFirst {
+    again_from: Mutex<Instant>,
+}
+
+impl Default for OthersFirst {
+    fn default() -> OthersFirst {
+        OthersFirst {
+            again_from: Mutex::new(Instant::now()),
+        }
+    }
+}
+
+impl OthersFirst {
+    /// Lets the others run.
+    pub(crate) async fn pause(&self) {
+        let begun = Instant::now();
+        if begun < *self.again_from() {
+            return;
+        }
+        yield_now().await;
+        let ended = Instant::now();
+        *self.again_from() = ended + (ended - begun);
+    }
+
+    fn again_from(&self) -> MutexGuard<'_, Instant> {
+        // Nothing panics while it is locked.
+        self.again_from
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -110,6 +146,19 @@ mod tests {
         assert_eq!(busy.so_far(), 3 * second);
         busy.measure(advance(second)).await;
         assert_eq!(busy.so_far(), 4 * second);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn others_run_first_for_half_of_the_time() {
+        let second = Duration::from_secs(1);
+        let others_first = OthersFirst::default();
+        let pauses = || others_first.pause().now_or_never().is_none();
+        let others = tokio::spawn(advance(second));
+        others_first.pause().await;
+        others.await.unwrap();
+        assert!(!pauses());
+        advance(second).await;
+        assert!(pauses());
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,11 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::yield_now;
 
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-use crate::pause::{BusyTime, keep_for};
+use crate::pause::{BusyTime, OthersFirst, keep_for};
 use crate::turns::{Turn, Turns};
 use crate::weak_map::WeakMap;
 
@@ -36,6 +35,7 @@ struct Shared {
     pause: f64,
     /// Kept while anyone holds or waits for a turn.
     by: WeakMap<Holder, Semaphore>,
+    others_first: OthersFirst,
 }
 
 /// A turn to make a part, held until dropped.
@@ -56,6 +56,7 @@ impl PartTurns {
             all: Turns::new(at_once, &Arc::default()),
             pause: (1.0 / share - 1.0).max(0.0),
             by: WeakMap::default(),
+            others_first: OthersFirst::default(),
         }))
     }
 
@@ -68,7 +69,7 @@ impl PartTurns {
         let of_holder = of_holder.acquire_owned().await.map_err(Error::internal)?;
         // Nothing else of this holder waits, so this is not refused.
         let of_all = self.0.all.take(holder).await?;
-        yield_now().await;
+        self.0.others_first.pause().await;
         Ok(PartTurn {
             of_all: Some(of_all),
             _of_holder: of_holder,

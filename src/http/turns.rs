@@ -11,8 +11,8 @@
 //!    ([`crate::ranked`]): a person may have several accounts, and on the pages of each there are lists. On PostgreSQL a list
 //!    mostly waits for its connection, for which there are turns already; whoever held one of the few turns of all meanwhile
 //!    would keep others from making theirs.
-//! 3. A request that gets a turn first lets all others that are ready run. (A list made without a pause would be done before
-//!    the next could wait for it.)
+//! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
+//!    list made without a pause would be done before the next could wait for it.)
 //! 4. Whether a request has waited is known until it is answered: the right of its caller may have ended meanwhile
 //!    ([`has_waited`]).
 //! 5. A turn is kept until the answer is compressed ([`until_answered`]).
@@ -22,7 +22,6 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use super::rejection::Error;
@@ -30,6 +29,7 @@ use crate::admin::Shortage;
 use crate::domain::holder::Holder;
 use crate::limit::SlowLimiter;
 use crate::lines::{Lines, Turn};
+use crate::pause::OthersFirst;
 use crate::ranked::{Permit, Ranked, Room};
 use crate::settings::Database;
 
@@ -91,6 +91,7 @@ pub(super) struct Turns {
     /// How many all may have at once, if that is limited.
     all: Option<Arc<Ranked>>,
     had: SlowLimiter<Holder>,
+    others_first: OthersFirst,
 }
 
 impl Turns {
@@ -109,6 +110,7 @@ impl Turns {
             own: Lines::new(own, LINE),
             all: all.map(|all| Arc::new(Ranked::new(all, ROOM, ()))),
             had: SlowLimiter::new(COUNTED, FORGOTTEN),
+            others_first: OthersFirst::default(),
         }
     }
 
@@ -136,7 +138,7 @@ impl Turns {
         };
         // Without a request there is nothing to keep it for.
         _ = TURN.try_with(|it| it.set(Some(held)));
-        yield_now().await; // step 3
+        self.others_first.pause().await; // step 3
         Ok(())
     }
 }
@@ -145,7 +147,7 @@ impl Turns {
 mod tests {
     use futures::FutureExt;
     use tokio::sync::Semaphore;
-    use tokio::task::JoinHandle;
+    use tokio::task::{JoinHandle, yield_now};
     use uuid::Uuid;
 
     use super::*;
