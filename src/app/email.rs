@@ -13,7 +13,7 @@
 
 use super::App;
 use super::browser_session::require_person;
-use super::mail::one_more_letter;
+use super::mail::one_more_typed;
 use super::membership::lock_with_teams;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
@@ -40,8 +40,9 @@ impl App {
         let (outbox, letters) = self.mail()?;
         let email = parse_email(email)?;
         require_address(&email)?;
-        let place = outbox.reserve()?;
         let (now, user_id) = (self.now(), person.user_id);
+        let team = self.find_oldest_team(user_id, user_id.into()).await?;
+        let place = outbox.reserve_for(team)?;
         let secret = Secret::base64url();
         let change = EmailChange {
             user_id,
@@ -60,7 +61,8 @@ impl App {
             if user.email == change.email {
                 return Err(Error::invalid("email", "is yours already").into());
             }
-            let counted = one_more_letter(user_id, Occasion::ChangeEmail, now);
+            let to = (team, &*change.email);
+            let counted = one_more_typed(user_id, to, Occasion::ChangeEmail, now);
             sql.run((counted, changes::replace(&change))).await?;
             Ok((user, owner.filter(|it| it.id != user_id)))
         };
@@ -71,7 +73,7 @@ impl App {
             Some(owner) => letters.email_taken(&owner.email),
             None => letters.change_email(&email, &user.name, &url),
         };
-        place.send(user_id.into(), letter);
+        place.send(letter);
         Ok(())
     }
 
@@ -119,7 +121,8 @@ impl App {
             sql.run(require_free(user_id, &email, false)).await
         };
         self.store.read(user_id, check).await?;
-        let place = outbox.reserve()?;
+        let team = self.find_oldest_team(user_id, user_id.into()).await?;
+        let place = outbox.reserve_for(team)?;
         let event = self.event(&Actor::Person(person.clone()), Action::ChangeEmail);
         let event = event.to(user_id.0);
         let holder = Holder::from(person.session_id);
@@ -132,15 +135,12 @@ impl App {
         };
         match self.store.write(holder, change).await {
             Ok(before) => {
-                place.send(
-                    user_id.into(),
-                    letters.email_changed(&before.email, &before.name),
-                );
+                place.send(letters.email_changed(&before.email, &before.name));
                 Ok(())
             }
             // The change may have been made, and then the old address should be notified: a human has to look.
             Err(error @ Error::Unavailable(_)) => {
-                place.fail(
+                outbox.fail(
                     Occasion::EmailChanged,
                     "whether the email has changed is not known",
                 );

@@ -12,7 +12,7 @@
 
 use super::App;
 use super::browser_session::require_person;
-use super::mail::one_more_invitation;
+use super::mail::one_more_typed;
 use super::member::require_manager;
 use super::membership::{lock_team, require_reach};
 use super::sign_in::{Browser, Cookies};
@@ -26,7 +26,7 @@ use crate::domain::input::typed_text;
 use crate::domain::invitation::{
     FoundInvitation, INVITATIONS_PER_TEAM, Invitation, IssuedInvitation, LIFETIME, ListedInvitation,
 };
-use crate::domain::letter::Invited;
+use crate::domain::letter::{Invited, Occasion};
 use crate::domain::member::{Member, Role};
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::team::Team;
@@ -81,7 +81,7 @@ impl App {
     ) -> Result<Invitation, Error> {
         let (outbox, letters) = self.mail()?;
         require_address(&parse_email(email)?)?;
-        let place = outbox.reserve()?;
+        let place = outbox.reserve_for(Some(team_id))?;
         let user_id = person.user_id;
         let find =
             async move |sql: Sql<'_>| sql.run((user::find(user_id), team::find(team_id))).await;
@@ -97,10 +97,7 @@ impl App {
             team: &team.name,
             role,
         };
-        place.send(
-            team_id.into(),
-            letters.invitation(invited, &issued.url(letters.origin)),
-        );
+        place.send(letters.invitation(invited, &issued.url(letters.origin)));
         Ok(issued.invitation)
     }
 
@@ -147,7 +144,9 @@ impl App {
                 let why = "is one too many: the team has 200 open invitations; withdraw some, or wait until they are over";
                 return Err(Error::invalid("email", why).into());
             }
-            let counted = is_mailed.then(|| one_more_invitation(team_id, &invitation.email, now));
+            let to = (Some(team_id), &*invitation.email);
+            let counted =
+                is_mailed.then(|| one_more_typed(team_id, to, Occasion::Invitation, now));
             replace(sql, own, &invitation, &digest, counted).await?;
             sql.run(audit::insert(&event)).await?;
             Ok(invitation.clone())

@@ -21,13 +21,13 @@ use super::user::require_user;
 use crate::client_address::surroundings;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-use crate::domain::id::{TeamId, UserId};
+use crate::domain::id::TeamId;
 use crate::domain::letter::{Letter, Letters, Occasion};
 use crate::domain::one_time_link::Purpose;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::domain::user::{User, parse_email};
-use crate::mail::Outbox;
+use crate::mail::{Outbox, Place};
 use crate::store::{Batch, Sql, mail_count, one_time_link, user};
 
 /// By then the answer is on its way (step 1), so its time does not tell whether some emails take more work than others.
@@ -78,31 +78,49 @@ impl App {
                 return;
             };
             drop(waiting);
-            let written = match found {
-                Ok(Some(user)) => app.write_reset(user).await,
-                Ok(None) => Ok(None),
+            let sent = match found {
+                Ok(Some((user, team))) => app.send_reset(place, user, team).await,
+                // Nothing to send, and no one to notify.
+                Ok(None) => Ok(()),
                 Err(error) => Err(error),
             };
-            match written {
-                Ok(Some((user_id, letter))) => place.send(user_id.into(), letter),
-                // Nothing to send, and no one to notify.
-                Ok(None) => drop(place),
-                Err(error) => place.fail(Occasion::Reset, error.causes()),
+            if let Err(error) = sent
+                && let Some(outbox) = &app.outbox
+            {
+                outbox.fail(Occasion::Reset, error.causes());
             }
         });
         Ok(())
     }
 
-    /// Step 2.
-    async fn find_for_reset(&self, email: String) -> Result<Option<User>, Error> {
+    /// Step 2: the user, and the team whose letter it would be.
+    async fn find_for_reset(&self, email: String) -> Result<Option<(User, Option<TeamId>)>, Error> {
         // It is never closed.
         let _turn = self.reset_turns.acquire().await;
         let find = user::find_email(&email);
-        self.store.look_up_sign_in(Holder::SignIns, find, 1).await
+        let found = self.store.look_up_sign_in(Holder::SignIns, find, 1).await?;
+        let Some(user) = found else {
+            return Ok(None);
+        };
+        let team = self.find_oldest_team(user.id, Holder::SignIns).await?;
+        Ok(Some((user, team)))
+    }
+
+    async fn send_reset(
+        &self,
+        place: Place,
+        user: User,
+        team: Option<TeamId>,
+    ) -> Result<(), Error> {
+        let place = place.of(team)?;
+        if let Some(letter) = self.write_reset(user).await? {
+            place.send(letter);
+        }
+        Ok(())
     }
 
     /// Step 3.
-    async fn write_reset(&self, user: User) -> Result<Option<(UserId, Letter)>, Error> {
+    async fn write_reset(&self, user: User) -> Result<Option<Letter>, Error> {
         let (_, letters) = self.mail()?;
         let Some(_turn) = self.resets_of_user.turn(user.id).await else {
             return Ok(None);
@@ -125,7 +143,7 @@ impl App {
         match self.store.write(user_id, keep).await {
             Ok(user) => Ok(user.map(|user| {
                 let url = issued.url(letters.origin);
-                (user_id, letters.reset(&user.email, &user.name, &url))
+                letters.reset(&user.email, &user.name, &url)
             })),
             // One letter too many, or the user is gone.
             Err(Error::Invalid(_) | Error::Missing { .. }) => Ok(None),
@@ -134,32 +152,30 @@ impl App {
     }
 }
 
-/// Counts an invitation: against the team's limit, and against the team's limit for this address.
+/// Counts a letter to an address that somebody has typed: against the limit of that user, or team that invites, and against
+/// that of the team for this address.
 ///
 /// # Errors
 /// As for [`one_more_letter`].
-pub(super) fn one_more_invitation(
-    team_id: TeamId,
-    email: &str,
+pub(super) fn one_more_typed(
+    subject: impl Into<Uuid>,
+    (team, email): (Option<TeamId>, &str),
+    occasion: Occasion,
     now: Timestamp,
 ) -> impl Batch<Out = ()> {
-    let address = Digest::of(format!("{team_id} {}", email.to_lowercase()).as_bytes());
+    let team = team.unwrap_or(TeamId(Uuid::nil()));
+    let address = Digest::of(format!("{team} {}", email.to_lowercase()).as_bytes());
     // Half of a digest is not the id of anything else.
-    let mut subject = [0; 16];
-    subject.copy_from_slice(&address.as_bytes()[..16]);
-    let address = Uuid::from_bytes(subject);
-    let most = Occasion::INVITATIONS_OF_AN_ADDRESS;
+    let mut half = [0; 16];
+    half.copy_from_slice(&address.as_bytes()[..16]);
+    let address = Uuid::from_bytes(half);
+    let most = Occasion::MOST_TO_AN_ADDRESS;
     // Before anything is counted: on SQLite, what shares the transaction would otherwise be done twice.
-    let has_room = mail_count::has_room(
-        address,
-        Occasion::Invitation,
-        now,
-        (most, Occasion::COUNTED_FOR),
-    );
+    let has_room = mail_count::has_room(address, occasion, now, (most, Occasion::COUNTED_FOR));
     let has_room = has_room.rule(move |has_room| one_mail(has_room, most));
-    let of_team = one_more_letter(team_id, Occasion::Invitation, now);
-    let to_address = one_more(address, Occasion::Invitation, most, now);
-    (has_room, of_team, to_address).rule(|_| Ok(()))
+    let of_subject = one_more_letter(subject, occasion, now);
+    let to_address = one_more(address, occasion, most, now);
+    (has_room, of_subject, to_address).rule(|_| Ok(()))
 }
 
 /// Counts a letter to a user, or from a team.

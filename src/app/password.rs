@@ -10,7 +10,7 @@ use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, Person};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::holder::Holder;
-use crate::domain::id::UserId;
+use crate::domain::id::{TeamId, UserId};
 use crate::domain::one_time_link::{IssuedLink, Purpose};
 use crate::domain::password::{new_password, normalized};
 use crate::domain::secret::Secret;
@@ -169,8 +169,17 @@ impl App {
         let Some(user_id) = caller.user_id() else {
             return Ok(caller);
         };
+        Ok(caller.of_team(self.find_oldest_team(user_id, holder).await?))
+    }
+
+    /// The team that answers for a user, looked up for `holder`.
+    pub(super) async fn find_oldest_team(
+        &self,
+        user_id: UserId,
+        holder: Holder,
+    ) -> Result<Option<TeamId>, Error> {
         let find = member::find_oldest_team(user_id);
-        Ok(caller.of_team(self.store.look_up_sign_in(holder, find, 1).await?))
+        self.store.look_up_sign_in(holder, find, 1).await
     }
 }
 

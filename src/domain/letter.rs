@@ -40,8 +40,9 @@ impl Occasion {
     /// How long a letter is counted.
     pub const COUNTED_FOR: Duration = Duration::from_hours(1);
 
-    /// How many of a team's invitations go to one address in that time: the reader has not asked for them.
-    pub const INVITATIONS_OF_AN_ADDRESS: i64 = 10;
+    /// How many of a team and its users go to one address that they have typed in that time, of each occasion: its reader has
+    /// not asked for them.
+    pub const MOST_TO_AN_ADDRESS: i64 = 10;
 
     /// How many are sent in that time: to a user, or by a team that invites.
     pub fn most_an_hour(self) -> i64 {

@@ -3,14 +3,15 @@
 //! 1. No request waits for a mail server. One that is about to promise a letter takes a [`Place`] first, of which there is a
 //!    fixed number; if none is free, it is refused (503) before anything has changed. A letter has its place until it has
 //!    been tried once, so what strangers ask for takes bounded memory.
-//! 2. A few letters at a time are on their way, on a connection each, and of those for the same team or user one: a mail
-//!    server may take its time for the addresses that one of them has chosen. One that hangs is given up after half a
-//!    minute.
+//! 2. Each letter is of a team: a letter to a user, of the oldest that the user is in. (A person may have any number of
+//!    accounts, but only the operator makes teams.) A team has a share of the places, until its letters are sent or given up.
+//!    A few letters at a time are on their way, on a connection each, and one of each team: a mail server may take its time
+//!    for the addresses that somebody has chosen. One that hangs is given up after half a minute.
 //! 3. A letter that is not accepted is tried again, after longer and longer pauses, for half an hour: most servers that
 //!    refuse for now mean a few minutes, and most of what a letter says is valid for an hour. One refused for good (5xx) is
-//!    not. Letters that wait for another try have places of their own, and are tried two at a time: a caller may have many
-//!    sent to addresses whose server accepts none, which must hold up no other letter. If there is no such place, the letter
-//!    is given up.
+//!    not. Letters that wait for another try have places and connections of their own: a caller may have many sent to
+//!    addresses whose server accepts none, which must hold up no other letter. If there is no such place, the letter is
+//!    given up.
 //! 4. When the server stops, what waits is tried once more at once, for ten seconds in total. What is left is counted as
 //!    failed.
 //! 5. The log says what became of each letter: why it was written, the server's code, and never an address, a link or what a
@@ -37,7 +38,7 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::domain::Error;
-use crate::domain::holder::Holder;
+use crate::domain::id::TeamId;
 use crate::domain::letter::{Letter, Occasion};
 use crate::settings::{MailSettings, Origin};
 use crate::weak_map::WeakMap;
@@ -46,8 +47,11 @@ use transport::{Failed, Transport};
 /// How many letters may be promised at once, and how many may wait to be tried again: a few megabytes.
 const PLACES: u32 = 1_000;
 
-/// How many are on their way at once.
-const LINES: usize = 4;
+/// How many of them may be of one team.
+const PLACES_OF_A_TEAM: usize = 125;
+
+/// How many are on their way at once for the first time, and how many again. A person has a few teams at most.
+const LINES: usize = 8;
 
 /// How long things take at most; tests have less time.
 #[derive(Clone, Copy, Debug)]
@@ -94,8 +98,8 @@ struct Inner {
     lines: Semaphore,
     /// For letters that are tried again, besides the others.
     lines_of_again: Semaphore,
-    /// For letters of the same holder.
-    by: WeakMap<Holder, Semaphore>,
+    /// The teams that have some, and all users of no team.
+    by: WeakMap<Option<TeamId>, OfTeam>,
     times: Times,
     /// Whether the server stops.
     stopping: watch::Sender<bool>,
@@ -103,11 +107,25 @@ struct Inner {
     log: Logger,
 }
 
+/// What a team has under way.
+struct OfTeam {
+    places: Arc<Semaphore>,
+    line: Semaphore,
+}
+
 /// Room for a letter that is promised.
 #[must_use = "a letter is written, or the place is given up"]
 pub struct Place {
     outbox: Outbox,
-    permit: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Room for a letter of a team.
+#[must_use = "a letter is written, or the place is given up"]
+pub struct PlaceOfTeam {
+    place: Place,
+    team: Arc<OfTeam>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Outbox {
@@ -140,7 +158,7 @@ impl Outbox {
             places: Arc::new(Semaphore::new(PLACES as usize)),
             again: Arc::new(Semaphore::new(PLACES as usize)),
             lines: Semaphore::new(LINES),
-            lines_of_again: Semaphore::new(LINES / 2),
+            lines_of_again: Semaphore::new(LINES),
             by: WeakMap::default(),
             stopping: watch::Sender::new(false),
             counts,
@@ -148,16 +166,29 @@ impl Outbox {
         })))
     }
 
-    /// Reserves room for a letter: step 1.
+    /// Reserves room for a letter of this team, or of all users of no team: steps 1 and 2.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when there is none.
+    pub fn reserve_for(&self, team: Option<TeamId>) -> Result<PlaceOfTeam, Error> {
+        self.reserve()?.of(team)
+    }
+
+    /// Reserves room for a letter of which it is not known yet whose it is: step 1.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when there is none.
     pub fn reserve(&self) -> Result<Place, Error> {
         let permit = Arc::clone(&self.0.places).try_acquire_owned();
         Ok(Place {
-            permit: permit.map_err(Error::unavailable)?,
+            _permit: permit.map_err(Error::unavailable)?,
             outbox: self.clone(),
         })
+    }
+
+    /// Records that there will be no letter, though one was promised.
+    pub fn fail(&self, occasion: Occasion, why: impl Display) {
+        self.0.given_up(occasion, why);
     }
 
     /// Step 4.
@@ -208,41 +239,54 @@ pub fn require_address(email: &str) -> Result<(), Error> {
 }
 
 impl Place {
-    /// Sends a letter for `holder`, and does not wait for it.
-    pub fn send(self, holder: Holder, letter: Letter) {
-        let inner = Arc::clone(&self.outbox.0);
+    /// Makes this the place of a letter of a team: step 2.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when the team has as many as it may.
+    pub fn of(self, team: Option<TeamId>) -> Result<PlaceOfTeam, Error> {
+        let team = self.outbox.0.by.get(team, || OfTeam {
+            places: Arc::new(Semaphore::new(PLACES_OF_A_TEAM)),
+            line: Semaphore::new(1),
+        });
+        let permit = Arc::clone(&team.places).try_acquire_owned();
+        Ok(PlaceOfTeam {
+            place: self,
+            _permit: permit.map_err(Error::unavailable)?,
+            team,
+        })
+    }
+}
+
+impl PlaceOfTeam {
+    /// Sends a letter, and does not wait for it.
+    pub fn send(self, letter: Letter) {
+        let inner = Arc::clone(&self.place.outbox.0);
         let occasion = letter.occasion;
         match message::message(letter, &inner.from, &inner.host) {
             Ok(message) => {
                 inner.counts.waiting.inc();
                 tokio::spawn(async move {
-                    let letter = (occasion, holder, &message);
-                    inner.deliver(letter, self.permit).await;
+                    inner.deliver(occasion, &message, self).await;
                     inner.counts.waiting.dec();
                 });
             }
             // It may repeat the address.
-            Err(_) => self.fail(occasion, "no mail can be sent to the address"),
+            Err(_) => inner.given_up(occasion, "no mail can be sent to the address"),
         }
-    }
-
-    /// Records that there will be no letter, though one was promised.
-    pub fn fail(self, occasion: Occasion, why: impl Display) {
-        self.outbox.0.given_up(occasion, why);
     }
 }
 
 impl Inner {
     /// Steps 2 and 3.
-    async fn deliver(
-        &self,
-        (occasion, holder, message): (Occasion, Holder, &Message),
-        place: OwnedSemaphorePermit,
-    ) {
+    async fn deliver(&self, occasion: Occasion, message: &Message, place: PlaceOfTeam) {
+        let PlaceOfTeam {
+            place,
+            team,
+            _permit,
+        } = place;
         let deadline = Instant::now() + self.times.patience;
-        let of_holder = self.by.get(holder, || Semaphore::new(1));
         let is_last = *self.stopping.borrow();
-        let lines = [&*of_holder, &self.lines];
+        let lines = [&team.line, &self.lines];
         let mut tried = self.attempt(lines, message, deadline).await;
         let mut attempts = 1;
         if let Err(Failed::ForNow(why)) = &tried
@@ -255,7 +299,7 @@ impl Inner {
                         self.log, "mail could not be sent and will be tried again";
                         "occasion" => %occasion, "error" => why
                     );
-                    (attempts, tried) = self.try_again(message, &of_holder, deadline).await;
+                    (attempts, tried) = self.try_again(message, &team.line, deadline).await;
                 }
                 Err(_) => tried = Err(Failed::ForGood(format!("{why}; too many wait"))),
             }
@@ -273,7 +317,7 @@ impl Inner {
     async fn try_again(
         &self,
         message: &Message,
-        of_holder: &Semaphore,
+        of_team: &Semaphore,
         deadline: Instant,
     ) -> (u32, Result<(), Failed>) {
         let mut stopping = self.stopping.subscribe();
@@ -288,8 +332,8 @@ impl Inner {
             pause = self.times.pauses.1.min(pause * 2);
             let is_stopping = *stopping.borrow();
             let lines = match is_stopping {
-                true => [of_holder, &self.lines],
-                false => [of_holder, &self.lines_of_again],
+                true => [of_team, &self.lines],
+                false => [of_team, &self.lines_of_again],
             };
             let is_last = is_stopping || deadline <= Instant::now() + pause;
             match self.attempt(lines, message, deadline).await {
@@ -302,12 +346,12 @@ impl Inner {
     /// Tries once.
     async fn attempt(
         &self,
-        [of_holder, lines]: [&Semaphore; 2],
+        [of_team, lines]: [&Semaphore; 2],
         message: &Message,
         deadline: Instant,
     ) -> Result<(), Failed> {
         let line =
-            async { Ok::<_, AcquireError>((of_holder.acquire().await?, lines.acquire().await?)) };
+            async { Ok::<_, AcquireError>((of_team.acquire().await?, lines.acquire().await?)) };
         let line = timeout_at(deadline + self.times.attempt, line).await;
         let Ok(Ok(_line)) = line else {
             return Err(Failed::ForGood("others took too long".to_owned()));

@@ -73,17 +73,17 @@ impl Tried {
         }
     }
 
-    /// Sends a letter for another user each time.
+    /// Sends a letter of another team each time.
     fn send(&self, to: &str) {
-        self.send_for(Holder::User(Uuid::new_v4()), to);
+        self.send_of(TeamId(Uuid::new_v4()), to);
     }
 
-    fn send_for(&self, holder: Holder, to: &str) {
+    fn send_of(&self, team: TeamId, to: &str) {
         let letters = Letters {
             origin: "https://a.example",
         };
         let letter = letters.reset(to, "Bo", &Secret::from_text(LINK));
-        self.outbox.reserve().unwrap().send(holder, letter);
+        self.outbox.reserve_for(Some(team)).unwrap().send(letter);
     }
 
     /// Letters that were sent, that were given up, and that wait.
@@ -221,6 +221,26 @@ async fn so_many_letters_are_promised_and_no_more() {
     assert_eq!(tried.server.attempts(), LINES);
 }
 
+/// Whether they wait for the first time or again.
+#[tokio::test]
+async fn a_team_has_a_share_of_the_places_until_its_letters_are_sent() {
+    let tried = Tried::new(Manner::RefusesForNow, PATIENT);
+    let (team, other) = (TeamId(Uuid::nil()), TeamId(Uuid::max()));
+    for number in 0..PLACES_OF_A_TEAM {
+        tried.send_of(team, &format!("bo{number}@b.example"));
+    }
+    let reserved = |team| tried.outbox.reserve_for(team).map(drop);
+    assert!(matches!(reserved(Some(team)), Err(Error::Unavailable(_))));
+    reserved(Some(other)).unwrap();
+    reserved(None).unwrap();
+    drop(tried.outbox.0.places.acquire_many(PLACES).await.unwrap());
+    assert!(matches!(reserved(Some(team)), Err(Error::Unavailable(_))));
+    tried.server.behave(Manner::Takes);
+    tried.outbox.0.stopping.send_replace(true);
+    tried.settled().await;
+    reserved(Some(team)).unwrap();
+}
+
 /// A caller may have letters sent to addresses whose server accepts none.
 #[tokio::test]
 async fn letters_that_are_tried_again_keep_no_other_back() {
@@ -253,7 +273,7 @@ async fn letters_of_one_team_are_on_their_way_one_at_a_time() {
     let tried = Tried::new(Manner::Hangs, SHORT);
     for number in 0..2 {
         let to = format!("bo{number}@b.example");
-        tried.send_for(Holder::Team(Uuid::nil()), &to);
+        tried.send_of(TeamId(Uuid::nil()), &to);
     }
     tried.send("eve@b.example");
     while tried.server.attempts() < 2 {
@@ -265,21 +285,23 @@ async fn letters_of_one_team_are_on_their_way_one_at_a_time() {
 #[tokio::test]
 async fn letters_of_one_team_that_are_tried_again_leave_a_line_to_others() {
     let tried = Tried::new(Manner::RefusesForNow, SHORT);
-    let (team, other) = (Holder::Team(Uuid::nil()), Holder::Team(Uuid::max()));
-    for holder in [team, team, team, other] {
-        tried.send_for(holder, "bo@b.example");
+    let (team, other) = (TeamId(Uuid::nil()), TeamId(Uuid::max()));
+    for team in [team, team, team, other] {
+        tried.send_of(team, "bo@b.example");
     }
     let inner = &tried.outbox.0;
     while inner.again.available_permits() > PLACES as usize - 4 {
         tokio::task::yield_now().await;
     }
     tried.server.behave(Manner::Hangs);
-    while inner.lines_of_again.available_permits() > 0 {
+    while inner.lines_of_again.available_permits() > LINES - 2 {
         tokio::task::yield_now().await;
     }
-    for holder in [team, other] {
-        let on_its_way = inner.by.get(holder, || unreachable!("its letters wait"));
-        assert_eq!(on_its_way.available_permits(), 0, "{holder:?}");
+    for team in [team, other] {
+        let on_its_way = inner
+            .by
+            .get(Some(team), || unreachable!("its letters wait"));
+        assert_eq!(on_its_way.line.available_permits(), 0, "{team:?}");
     }
 }
 
