@@ -43,7 +43,7 @@ pub(crate) struct SentAway;
 
 impl From<SentAway> for Error {
     fn from(_: SentAway) -> Error {
-        Error::unavailable("too many wait, and most of them at this site")
+        Error::unavailable("too many wait, and none at another site has more")
     }
 }
 
@@ -112,7 +112,7 @@ impl State {
 }
 
 impl Place {
-    /// Waits in this place.
+    /// Waits in this place, once.
     ///
     /// # Errors
     /// [`SentAway`] when somebody else got the place meanwhile.

@@ -67,7 +67,8 @@ impl OthersFirst {
         }
         yield_now().await;
         let ended = Instant::now();
-        *self.again_from() = ended + (ended - begun);
+        let mut again_from = self.again_from();
+        *again_from = (ended + (ended - begun)).max(*again_from);
     }
 
     fn again_from(&self) -> MutexGuard<'_, Instant> {

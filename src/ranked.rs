@@ -159,7 +159,7 @@ impl<C: Crowds> Ranked<C> {
         };
         let permit = timeout_at(deadline, comes).await;
         let permit = permit.map_err(Error::unavailable)?;
-        permit.map_err(Error::unavailable)
+        permit.map_err(|_| Error::unavailable("too many wait"))
     }
 
     fn state(&self) -> MutexGuard<'_, State<C>> {

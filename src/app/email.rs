@@ -8,8 +8,8 @@
 //! 3. What was valid through the old address ends with it: links that were mailed there, and the count of wrong passwords,
 //!    which is by address. An invitation of the new address to a team that the user is already in ends, too
 //!    (docs/decisions.md, P9).
-//! 4. Locks are taken in this order: the user's teams, the user, the session, all users. With the teams locked, none of them
-//!    invites the new address meanwhile.
+//! 4. Locks are taken in this order: the user's teams, the user, the session, all users, the count of the user's letters and
+//!    that of those to the address. With the teams locked, none of them invites the new address meanwhile.
 
 use super::App;
 use super::browser_session::require_person;
@@ -27,7 +27,7 @@ use crate::domain::user::{User, parse_email};
 use crate::mail::require_address;
 use crate::sql::ScriptError;
 use crate::store::{
-    Batch, Sql, audit, email_change as changes, invitation, one_time_link, password, user,
+    Batch, Sql, audit, email_change as changes, invitation, member, one_time_link, password, user,
 };
 
 impl App {
@@ -41,8 +41,11 @@ impl App {
         let email = parse_email(email)?;
         require_address(&email)?;
         let (now, user_id) = (self.now(), person.user_id);
-        let team = self.find_oldest_team(user_id, user_id.into()).await?;
-        let place = outbox.reserve_for(team)?;
+        let team = self
+            .store
+            .look_up(user_id, member::find_oldest_team(user_id), 1)
+            .await?;
+        let place = outbox.reserve_for(team, Occasion::ChangeEmail)?;
         let secret = Secret::base64url();
         let change = EmailChange {
             user_id,
@@ -121,8 +124,11 @@ impl App {
             sql.run(require_free(user_id, &email, false)).await
         };
         self.store.read(user_id, check).await?;
-        let team = self.find_oldest_team(user_id, user_id.into()).await?;
-        let place = outbox.reserve_for(team)?;
+        let team = self
+            .store
+            .look_up(user_id, member::find_oldest_team(user_id), 1)
+            .await?;
+        let place = outbox.reserve_for(team, Occasion::EmailChanged)?;
         let event = self.event(&Actor::Person(person.clone()), Action::ChangeEmail);
         let event = event.to(user_id.0);
         let holder = Holder::from(person.session_id);

@@ -81,7 +81,7 @@ impl App {
     ) -> Result<Invitation, Error> {
         let (outbox, letters) = self.mail()?;
         require_address(&parse_email(email)?)?;
-        let place = outbox.reserve_for(Some(team_id))?;
+        let place = outbox.reserve_for(Some(team_id), Occasion::Invitation)?;
         let user_id = person.user_id;
         let find =
             async move |sql: Sql<'_>| sql.run((user::find(user_id), team::find(team_id))).await;

@@ -66,8 +66,8 @@ impl App {
         self.require_passwords()?;
         let (outbox, _) = self.mail()?;
         let email = parse_email(email)?;
-        let mut waiting = self.resets.enter(surroundings(address))?;
         let place = outbox.reserve()?;
+        let mut waiting = self.resets.enter(surroundings(address))?;
         let app = Arc::clone(self);
         tokio::spawn(async move {
             let find = async {
@@ -112,7 +112,7 @@ impl App {
         user: User,
         team: Option<TeamId>,
     ) -> Result<(), Error> {
-        let place = place.of(team)?;
+        let place = place.of(team, Occasion::Reset)?;
         if let Some(letter) = self.write_reset(user).await? {
             place.send(letter);
         }

@@ -172,7 +172,7 @@ impl App {
         Ok(caller.of_team(self.find_oldest_team(user_id, holder).await?))
     }
 
-    /// The team that answers for a user, looked up for `holder`.
+    /// The team that answers for somebody who signs in, looked up for `holder`.
     pub(super) async fn find_oldest_team(
         &self,
         user_id: UserId,

@@ -102,6 +102,8 @@ pub(super) async fn remove_user(
         passkey::delete_all(id),
         identity::delete_all(id),
         one_time_link::delete_all(id),
+        // It must not be valid again once the only user is removed.
+        one_time_link::delete_set_up(),
     );
     let mail = (email_change::delete(id), mail_count::delete_all(id));
     let account = account(&email);

@@ -44,6 +44,11 @@ impl Occasion {
     /// not asked for them.
     pub const MOST_TO_AN_ADDRESS: i64 = 10;
 
+    /// Whether the address is one that somebody has typed, and not one that is stored.
+    pub fn is_typed(self) -> bool {
+        matches!(self, Occasion::Invitation | Occasion::ChangeEmail)
+    }
+
     /// How many are sent in that time: to a user, or by a team that invites.
     pub fn most_an_hour(self) -> i64 {
         match self {

@@ -4,16 +4,17 @@
 //!    fixed number; if none is free, it is refused (503) before anything has changed. A letter has its place until it has
 //!    been tried once, so what strangers ask for takes bounded memory.
 //! 2. Each letter is of a team: a letter to a user, of the oldest that the user is in. (A person may have any number of
-//!    accounts, but only the operator makes teams.) A team has a share of the places, until its letters are sent or given up.
-//!    A few letters at a time are on their way, on a connection each, and one of each team: a mail server may take its time
-//!    for the addresses that somebody has chosen. One that hangs is given up after half a minute.
+//!    accounts, but only the operator makes teams.) A few letters at a time are on their way, on a connection each, and of
+//!    each team two: one to an address that somebody has typed, and one to an address that is stored. A mail server may take
+//!    its time for the addresses of one of them. One that hangs is given up after half a minute. Once half of the places are
+//!    taken, no team gets more than so many as are then sent in time.
 //! 3. A letter that is not accepted is tried again, after longer and longer pauses, for half an hour: most servers that
 //!    refuse for now mean a few minutes, and most of what a letter says is valid for an hour. One refused for good (5xx) is
 //!    not. Letters that wait for another try have places and connections of their own: a caller may have many sent to
 //!    addresses whose server accepts none, which must hold up no other letter. If there is no such place, the letter is
 //!    given up.
-//! 4. When the server stops, what waits is tried once more at once, for ten seconds in total. What is left is counted as
-//!    failed.
+//! 4. When the server stops, what waits is tried once more at once, without regard to teams, for ten seconds in total. What is
+//!    left is counted as failed.
 //! 5. The log says what became of each letter: why it was written, the server's code, and never an address, a link or what a
 //!    mail server says, which may repeat both.
 //!
@@ -47,11 +48,11 @@ use transport::{Failed, Transport};
 /// How many letters may be promised at once, and how many may wait to be tried again: a few megabytes.
 const PLACES: u32 = 1_000;
 
-/// How many of them may be of one team.
-const PLACES_OF_A_TEAM: usize = 125;
+/// How many of them are of one team and to one [kind](Occasion::is_typed) of address, once half of all are taken.
+const PLACES_OF_A_TEAM: usize = 60;
 
 /// How many are on their way at once for the first time, and how many again. A person has a few teams at most.
-const LINES: usize = 8;
+const LINES: usize = 12;
 
 /// How long things take at most; tests have less time.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +99,8 @@ struct Inner {
     lines: Semaphore,
     /// For letters that are tried again, besides the others.
     lines_of_again: Semaphore,
-    /// The teams that have some, and all users of no team.
-    by: WeakMap<Option<TeamId>, OfTeam>,
+    /// The teams that have some, and all users of no team; for each kind of address.
+    by: WeakMap<(Option<TeamId>, bool), OfTeam>,
     times: Times,
     /// Whether the server stops.
     stopping: watch::Sender<bool>,
@@ -125,7 +126,8 @@ pub struct Place {
 pub struct PlaceOfTeam {
     place: Place,
     team: Arc<OfTeam>,
-    _permit: OwnedSemaphorePermit,
+    /// There may be none while less than half of all places are taken.
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Outbox {
@@ -170,8 +172,12 @@ impl Outbox {
     ///
     /// # Errors
     /// [`Error::Unavailable`] when there is none.
-    pub fn reserve_for(&self, team: Option<TeamId>) -> Result<PlaceOfTeam, Error> {
-        self.reserve()?.of(team)
+    pub fn reserve_for(
+        &self,
+        team: Option<TeamId>,
+        occasion: Occasion,
+    ) -> Result<PlaceOfTeam, Error> {
+        self.reserve()?.of(team, occasion)
     }
 
     /// Reserves room for a letter of which it is not known yet whose it is: step 1.
@@ -243,15 +249,19 @@ impl Place {
     ///
     /// # Errors
     /// [`Error::Unavailable`] when the team has as many as it may.
-    pub fn of(self, team: Option<TeamId>) -> Result<PlaceOfTeam, Error> {
-        let team = self.outbox.0.by.get(team, || OfTeam {
+    pub fn of(self, team: Option<TeamId>, occasion: Occasion) -> Result<PlaceOfTeam, Error> {
+        let inner = &self.outbox.0;
+        let team = inner.by.get((team, occasion.is_typed()), || OfTeam {
             places: Arc::new(Semaphore::new(PLACES_OF_A_TEAM)),
             line: Semaphore::new(1),
         });
-        let permit = Arc::clone(&team.places).try_acquire_owned();
+        let permit = Arc::clone(&team.places).try_acquire_owned().ok();
+        if permit.is_none() && inner.places.available_permits() < PLACES as usize / 2 {
+            return Err(Error::unavailable("too many letters of the team wait"));
+        }
         Ok(PlaceOfTeam {
             place: self,
-            _permit: permit.map_err(Error::unavailable)?,
+            _permit: permit,
             team,
         })
     }
@@ -350,8 +360,15 @@ impl Inner {
         message: &Message,
         deadline: Instant,
     ) -> Result<(), Failed> {
-        let line =
-            async { Ok::<_, AcquireError>((of_team.acquire().await?, lines.acquire().await?)) };
+        let mut stopping = self.stopping.subscribe();
+        let line = async {
+            let of_team = tokio::select! {
+                line = of_team.acquire() => Some(line?),
+                // The sender lives as long as `self`.
+                _ = stopping.wait_for(|it| *it) => None,
+            };
+            Ok::<_, AcquireError>((of_team, lines.acquire().await?))
+        };
         let line = timeout_at(deadline + self.times.attempt, line).await;
         let Ok(Ok(_line)) = line else {
             return Err(Failed::ForGood("others took too long".to_owned()));

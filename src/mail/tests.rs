@@ -83,7 +83,8 @@ impl Tried {
             origin: "https://a.example",
         };
         let letter = letters.reset(to, "Bo", &Secret::from_text(LINK));
-        self.outbox.reserve_for(Some(team)).unwrap().send(letter);
+        let place = self.outbox.reserve_for(Some(team), letter.occasion);
+        place.unwrap().send(letter);
     }
 
     /// Letters that were sent, that were given up, and that wait.
@@ -221,24 +222,48 @@ async fn so_many_letters_are_promised_and_no_more() {
     assert_eq!(tried.server.attempts(), LINES);
 }
 
-/// Whether they wait for the first time or again.
 #[tokio::test]
-async fn a_team_has_a_share_of_the_places_until_its_letters_are_sent() {
-    let tried = Tried::new(Manner::RefusesForNow, PATIENT);
+async fn a_team_has_a_share_of_the_places_once_half_of_them_are_taken() {
+    let tried = Tried::new(Manner::Hangs, SHORT);
     let (team, other) = (TeamId(Uuid::nil()), TeamId(Uuid::max()));
+    let reserve = |team, occasion| tried.outbox.reserve_for(team, occasion);
+    let reset = || reserve(Some(team), Occasion::Reset);
+    let half: Vec<_> = (0..PLACES / 2).map(|_| reset().unwrap()).collect();
+    assert!(matches!(reset().map(drop), Err(Error::Unavailable(_))));
+    let others = [
+        reserve(Some(team), Occasion::Invitation).unwrap(),
+        reserve(Some(other), Occasion::Reset).unwrap(),
+        reserve(None, Occasion::Reset).unwrap(),
+    ];
+    drop(half);
+    reset().map(drop).unwrap();
+    drop(others);
+}
+
+#[tokio::test]
+async fn letters_of_a_team_have_their_share_until_they_are_sent() {
+    let tried = Tried::new(Manner::RefusesForNow, PATIENT);
+    let team = TeamId(Uuid::nil());
     for number in 0..PLACES_OF_A_TEAM {
         tried.send_of(team, &format!("bo{number}@b.example"));
     }
-    let reserved = |team| tried.outbox.reserve_for(team).map(drop);
-    assert!(matches!(reserved(Some(team)), Err(Error::Unavailable(_))));
-    reserved(Some(other)).unwrap();
-    reserved(None).unwrap();
+    // All of them are to be tried again.
     drop(tried.outbox.0.places.acquire_many(PLACES).await.unwrap());
-    assert!(matches!(reserved(Some(team)), Err(Error::Unavailable(_))));
+    let others = || (0..=PLACES / 2).map(|_| tried.outbox.reserve().unwrap());
+    let reset = || {
+        tried
+            .outbox
+            .reserve_for(Some(team), Occasion::Reset)
+            .map(drop)
+    };
+    let half: Vec<_> = others().collect();
+    assert!(matches!(reset(), Err(Error::Unavailable(_))));
+    drop(half);
     tried.server.behave(Manner::Takes);
     tried.outbox.0.stopping.send_replace(true);
     tried.settled().await;
-    reserved(Some(team)).unwrap();
+    let _half: Vec<_> = others().collect();
+    reset().unwrap();
 }
 
 /// A caller may have letters sent to addresses whose server accepts none.
@@ -300,7 +325,7 @@ async fn letters_of_one_team_that_are_tried_again_leave_a_line_to_others() {
     for team in [team, other] {
         let on_its_way = inner
             .by
-            .get(Some(team), || unreachable!("its letters wait"));
+            .get((Some(team), false), || unreachable!("its letters wait"));
         assert_eq!(on_its_way.line.available_permits(), 0, "{team:?}");
     }
 }
@@ -316,6 +341,23 @@ async fn what_waits_when_the_server_stops_is_tried_once_more_at_once() {
     tried.outbox.finish().await;
     assert_eq!(tried.counted(), (1, 0, 0));
     tried.outbox.reserve().map(drop).unwrap_err();
+}
+
+/// There is no time for one after the other.
+#[tokio::test]
+async fn letters_of_one_team_do_not_wait_for_each_other_when_the_server_stops() {
+    let tried = Tried::new(Manner::Hangs, SHORT);
+    let team = TeamId(Uuid::nil());
+    tried.send_of(team, "bo@b.example");
+    while tried.server.attempts() < 1 {
+        tokio::task::yield_now().await;
+    }
+    tried.server.behave(Manner::Takes);
+    tried.send_of(team, "eve@b.example");
+    tokio::select! {
+        () = tried.outbox.finish() => unreachable!("one letter hangs"),
+        mail = tried.server.next() => assert_eq!(mail.to, ["eve@b.example"]),
+    }
 }
 
 #[tokio::test]

@@ -72,9 +72,14 @@ pub fn list(user_id: UserId) -> impl Batch<Out = Vec<OneTimeLink>> {
     .all(row::read)
 }
 
-/// Deletes the links of a user, and the one to set up, which must not be valid again if the only user is removed.
+/// Deletes the links of a user.
 pub fn delete_all(user_id: UserId) -> impl Batch {
-    sql!("DELETE FROM one_time_link WHERE user_id = $1 OR user_id IS NULL").with(values![user_id])
+    sql!("DELETE FROM one_time_link WHERE user_id = $1").with(values![user_id])
+}
+
+/// Deletes the link to set up.
+pub fn delete_set_up() -> impl Batch {
+    sql!("DELETE FROM one_time_link WHERE user_id IS NULL").with(values![])
 }
 
 /// Deletes at most `limit` links that have expired; returns how many.

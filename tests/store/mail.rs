@@ -10,7 +10,7 @@ use invoicing::domain::id::TeamId;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::secret::Secret;
-use test_support::mail::{Mail, MailServer};
+use test_support::mail::{Mail, MailServer, Manner};
 
 use super::signed_in::{PASSWORD, actor, assert_no_link, browser, join};
 use super::support::{ORIGIN, Service, mailing, STRANGER};
@@ -228,6 +228,40 @@ async fn three_links_to_new_emails_are_mailed_an_hour() {
     assert_eq!(pending.unwrap().email, "ada2@example.org");
     service.clock.advance(HOUR);
     ask(NEW).await.unwrap();
+}
+
+/// P36: the mail server takes its time for what somebody of one team has sent, and not for others.
+#[tokio::test]
+async fn a_letter_waits_for_those_of_its_team_alone() {
+    let (service, mail, team, ada) = with_ada().await;
+    let app = &service.app;
+    let other = service.team().await;
+    let ben = join(app, other, "ben@example.com", Role::Owner).await;
+    let cy = join(app, team, "cy@example.com", Role::Owner).await;
+    let hang = async |tried: usize| {
+        while mail.attempts() < tried {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        mail.behave(Manner::Takes);
+    };
+    mail.behave(Manner::Hangs);
+    app.ask_for_reset(ADA, STRANGER).unwrap();
+    hang(1).await;
+    app.ask_for_reset("cy@example.com", STRANGER).unwrap();
+    app.ask_for_reset("ben@example.com", STRANGER).unwrap();
+    assert_eq!(mail.next().await.to, ["ben@example.com"]);
+
+    // To addresses that somebody has typed.
+    mail.behave(Manner::Hangs);
+    app.invite_by_mail(ada, team, "dee@example.com", Role::Viewer).await.unwrap();
+    hang(3).await;
+    app.ask_for_email_change(cy, "cy@example.org").await.unwrap();
+    app.ask_for_email_change(ben.clone(), "ben@example.org").await.unwrap();
+    let letter = mail.next().await;
+    assert_eq!(letter.to, ["ben@example.org"]);
+    app.change_email(ben, &secret(&letter)).await.unwrap();
+    assert_eq!(mail.next().await.to, ["ben@example.com"]);
+    assert_eq!((mail.attempts(), mail.waiting().await), (5, None));
 }
 
 /// P17: a person may have many accounts in a team.
