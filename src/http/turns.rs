@@ -197,7 +197,7 @@ mod tests {
         drop((line, one));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn of_those_who_wait_for_the_turns_of_all_whoever_had_fewer_goes_first() {
         let turns = Arc::new(Turns::new(1, Some(1)));
         for number in 1..=8 {

@@ -7,12 +7,12 @@
 //!    accounts, but only the operator makes teams.) A few letters at a time are on their way, on a connection each, and of
 //!    each team two: one to an address that somebody has typed, and one to an address that is stored. A mail server may take
 //!    its time for the addresses of one of them. One that hangs is given up after half a minute. Once half of the places are
-//!    taken, no team gets more than so many as are then sent in time.
+//!    taken, a team has a share of the rest.
 //! 3. A letter that is not accepted is tried again, after longer and longer pauses, for half an hour: most servers that
 //!    refuse for now mean a few minutes, and most of what a letter says is valid for an hour. One refused for good (5xx) is
 //!    not. Letters that wait for another try have places and connections of their own: a caller may have many sent to
-//!    addresses whose server accepts none, which must hold up no other letter. If there is no such place, the letter is
-//!    given up.
+//!    addresses whose server accepts none, which must hold up no other letter. If there is no such place, of which a team has
+//!    its share, too, the letter is given up.
 //! 4. When the server stops, what waits is tried once more at once, without regard to teams, for ten seconds in total. What is
 //!    left is counted as failed.
 //! 5. The log says what became of each letter: why it was written, the server's code, and never an address, a link or what a
@@ -48,11 +48,12 @@ use transport::{Failed, Transport};
 /// How many letters may be promised at once, and how many may wait to be tried again: a few megabytes.
 const PLACES: u32 = 1_000;
 
-/// How many of them are of one team and to one [kind](Occasion::is_typed) of address, once half of all are taken.
-const PLACES_OF_A_TEAM: usize = 60;
+/// How many of either are of one team and to one [kind](Occasion::is_typed) of address, once half of all are taken. A person has
+/// a few teams at most: six who do all that they may take 500 and eleven times as many.
+const PLACES_OF_A_TEAM: usize = 32;
 
-/// How many are on their way at once for the first time, and how many again. A person has a few teams at most.
-const LINES: usize = 12;
+/// How many are on their way at once for the first time, and how many again: for twelve of such a person, and for others.
+const LINES: usize = 16;
 
 /// How long things take at most; tests have less time.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +112,33 @@ struct Inner {
 /// What a team has under way.
 struct OfTeam {
     places: Arc<Semaphore>,
+    again: Arc<Semaphore>,
     line: Semaphore,
+}
+
+impl Default for OfTeam {
+    fn default() -> OfTeam {
+        let share = || Arc::new(Semaphore::new(PLACES_OF_A_TEAM));
+        OfTeam {
+            places: share(),
+            again: share(),
+            line: Semaphore::new(1),
+        }
+    }
+}
+
+/// What a letter has of its team's share. It may have nothing while half of all places are free.
+struct Share {
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Share {
+    /// One more of a team's share of all these places.
+    fn of(all: &Semaphore, team: &Arc<Semaphore>) -> Option<Share> {
+        let permit = Arc::clone(team).try_acquire_owned().ok();
+        let is_free = permit.is_some() || all.available_permits() >= PLACES as usize / 2;
+        is_free.then_some(Share { _permit: permit })
+    }
 }
 
 /// Room for a letter that is promised.
@@ -126,8 +153,7 @@ pub struct Place {
 pub struct PlaceOfTeam {
     place: Place,
     team: Arc<OfTeam>,
-    /// There may be none while less than half of all places are taken.
-    _permit: Option<OwnedSemaphorePermit>,
+    share: Share,
 }
 
 impl Outbox {
@@ -251,17 +277,11 @@ impl Place {
     /// [`Error::Unavailable`] when the team has as many as it may.
     pub fn of(self, team: Option<TeamId>, occasion: Occasion) -> Result<PlaceOfTeam, Error> {
         let inner = &self.outbox.0;
-        let team = inner.by.get((team, occasion.is_typed()), || OfTeam {
-            places: Arc::new(Semaphore::new(PLACES_OF_A_TEAM)),
-            line: Semaphore::new(1),
-        });
-        let permit = Arc::clone(&team.places).try_acquire_owned().ok();
-        if permit.is_none() && inner.places.available_permits() < PLACES as usize / 2 {
-            return Err(Error::unavailable("too many letters of the team wait"));
-        }
+        let team = inner.by.get((team, occasion.is_typed()), OfTeam::default);
+        let share = Share::of(&inner.places, &team.places);
         Ok(PlaceOfTeam {
+            share: share.ok_or_else(|| Error::unavailable("too many letters of the team wait"))?,
             place: self,
-            _permit: permit,
             team,
         })
     }
@@ -289,11 +309,7 @@ impl PlaceOfTeam {
 impl Inner {
     /// Steps 2 and 3.
     async fn deliver(&self, occasion: Occasion, message: &Message, place: PlaceOfTeam) {
-        let PlaceOfTeam {
-            place,
-            team,
-            _permit,
-        } = place;
+        let PlaceOfTeam { place, team, share } = place;
         let deadline = Instant::now() + self.times.patience;
         let is_last = *self.stopping.borrow();
         let lines = [&team.line, &self.lines];
@@ -302,16 +318,17 @@ impl Inner {
         if let Err(Failed::ForNow(why)) = &tried
             && !is_last
         {
-            match Arc::clone(&self.again).try_acquire_owned() {
-                Ok(_place_among_those) => {
-                    drop(place);
+            let again = Arc::clone(&self.again).try_acquire_owned().ok();
+            match again.zip(Share::of(&self.again, &team.again)) {
+                Some(_place_among_those) => {
+                    drop((place, share));
                     warn!(
                         self.log, "mail could not be sent and will be tried again";
                         "occasion" => %occasion, "error" => why
                     );
                     (attempts, tried) = self.try_again(message, &team.line, deadline).await;
                 }
-                Err(_) => tried = Err(Failed::ForGood(format!("{why}; too many wait"))),
+                None => tried = Err(Failed::ForGood(format!("{why}; too many wait"))),
             }
         }
         match tried {

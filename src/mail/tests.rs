@@ -241,29 +241,27 @@ async fn a_team_has_a_share_of_the_places_once_half_of_them_are_taken() {
 }
 
 #[tokio::test]
-async fn letters_of_a_team_have_their_share_until_they_are_sent() {
+async fn a_team_has_a_share_of_the_places_of_letters_that_are_tried_again() {
     let tried = Tried::new(Manner::RefusesForNow, PATIENT);
-    let team = TeamId(Uuid::nil());
+    let (team, other) = (TeamId(Uuid::nil()), TeamId(Uuid::max()));
+    let again = |taken: usize| tried.outbox.0.again.available_permits() == PLACES as usize - taken;
     for number in 0..PLACES_OF_A_TEAM {
         tried.send_of(team, &format!("bo{number}@b.example"));
     }
-    // All of them are to be tried again.
-    drop(tried.outbox.0.places.acquire_many(PLACES).await.unwrap());
-    let others = || (0..=PLACES / 2).map(|_| tried.outbox.reserve().unwrap());
-    let reset = || {
-        tried
-            .outbox
-            .reserve_for(Some(team), Occasion::Reset)
-            .map(drop)
-    };
-    let half: Vec<_> = others().collect();
-    assert!(matches!(reset(), Err(Error::Unavailable(_))));
+    while !again(PLACES_OF_A_TEAM) {
+        tokio::task::yield_now().await;
+    }
+    let half = tried.outbox.0.again.acquire_many(PLACES / 2).await.unwrap();
+    tried.send_of(team, "eve@b.example");
+    tried.send_of(other, "eve@b.example");
+    while tried.counted().1 == 0 || !again(PLACES as usize / 2 + PLACES_OF_A_TEAM + 1) {
+        tokio::task::yield_now().await;
+    }
+    assert!(tried.log().contains("too many wait"), "{}", tried.log());
     drop(half);
     tried.server.behave(Manner::Takes);
-    tried.outbox.0.stopping.send_replace(true);
-    tried.settled().await;
-    let _half: Vec<_> = others().collect();
-    reset().unwrap();
+    tried.outbox.finish().await;
+    assert_eq!(tried.counted(), (PLACES_OF_A_TEAM as u64 + 1, 1, 0));
 }
 
 /// A caller may have letters sent to addresses whose server accepts none.

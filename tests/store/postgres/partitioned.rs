@@ -37,7 +37,7 @@ const MIGRATIONS: [&str; 17] = [
 const PARTITIONS: usize = 4;
 
 /// Parts of the statements that query every partition of some table: they name no team, because none is known.
-const ASK_ALL: [&str; 39] = [
+const ASK_ALL: [&str; 40] = [
     // Requests that were combined: one statement for several teams, each row of which is in one.
     "FROM unnest($1::uuid[]",
     // A request that brings only the key.
@@ -76,6 +76,7 @@ const ASK_ALL: [&str; 39] = [
     "WHERE created_by = $1",
     "WHERE invited_by = $1",
     "WHERE user_id = $1 AND team_id > $2",
+    "WITH of_user AS MATERIALIZED (SELECT team_id FROM member",
     "SELECT 1 FROM member WHERE user_id",
     "SELECT 1 FROM team WHERE id IN (SELECT team_id FROM member WHERE user_id",
     "WHERE user_id = $1 AND role = 'owner'",
