@@ -112,7 +112,7 @@ impl State {
 }
 
 impl Place {
-    /// Waits in this place, once.
+    /// Waits in this place, of which there is nothing left once somebody was sent away.
     ///
     /// # Errors
     /// [`SentAway`] when somebody else got the place meanwhile.

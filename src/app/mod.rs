@@ -203,6 +203,15 @@ impl App {
         App { origin, ..self }
     }
 
+    /// Works on so many requests at once: those that wait for a password to be compared leave room to others.
+    #[must_use]
+    pub fn working_on(self, max_concurrent_requests: u32) -> App {
+        App {
+            hashing: Hashing::among(max_concurrent_requests),
+            ..self
+        }
+    }
+
     /// Sends mail through `outbox`.
     #[must_use]
     pub fn mailing_by(self, outbox: Option<Outbox>) -> App {

@@ -66,5 +66,6 @@ async fn app(
     let app = App::new(store, Arc::new(SystemClock), settings.public_url.as_str()).await?;
     let origin = settings.origin().filter(Origin::may_sign_in);
     let app = app.signing_in_by(settings.switched_on());
-    Ok(app.reached_at(origin.map(|it| it.to_string())))
+    let app = app.reached_at(origin.map(|it| it.to_string()));
+    Ok(app.working_on(settings.max_concurrent_requests))
 }

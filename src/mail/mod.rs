@@ -6,15 +6,15 @@
 //! 2. Each letter is of a team: a letter to a user, of the oldest that the user is in. (A person may have any number of
 //!    accounts, but only the operator makes teams.) A few letters at a time are on their way, on a connection each, and of
 //!    each team two: one to an address that somebody has typed, and one to an address that is stored. A mail server may take
-//!    its time for the addresses of one of them. One that hangs is given up after half a minute. Once half of the places are
-//!    taken, a team has a share of the rest.
+//!    its time for the addresses of one of them. One that hangs is given up after half a minute. Some places are for all, and
+//!    of the rest each team has a share.
 //! 3. A letter that is not accepted is tried again, after longer and longer pauses, for half an hour: most servers that
 //!    refuse for now mean a few minutes, and most of what a letter says is valid for an hour. One refused for good (5xx) is
 //!    not. Letters that wait for another try have places and connections of their own: a caller may have many sent to
 //!    addresses whose server accepts none, which must hold up no other letter. If there is no such place, of which a team has
 //!    its share, too, the letter is given up.
-//! 4. When the server stops, what waits is tried once more at once, without regard to teams, for ten seconds in total. What is
-//!    left is counted as failed.
+//! 4. When the server stops, what waits is tried once more at once, for two seconds each and ten in total. What is left is
+//!    counted as failed.
 //! 5. The log says what became of each letter: why it was written, the server's code, and never an address, a link or what a
 //!    mail server says, which may repeat both.
 //!
@@ -46,10 +46,13 @@ use crate::weak_map::WeakMap;
 use transport::{Failed, Transport};
 
 /// How many letters may be promised at once, and how many may wait to be tried again: a few megabytes.
-const PLACES: u32 = 1_000;
+const PLACES: u32 = 1_250;
 
-/// How many of either are of one team and to one [kind](Occasion::is_typed) of address, once half of all are taken. A person has
-/// a few teams at most: six who do all that they may take 500 and eleven times as many.
+/// How many of either may be of anybody. Beyond that, each team has a share.
+const FOR_ALL: usize = 500;
+
+/// How many more are of one team and to one [kind](Occasion::is_typed) of address. A person has a few teams at most: six take
+/// twelve times as many. Two hundred may be for resets of which it is not known yet whose they are.
 const PLACES_OF_A_TEAM: usize = 32;
 
 /// How many are on their way at once for the first time, and how many again: for twelve of such a person, and for others.
@@ -64,8 +67,9 @@ struct Times {
     patience: Duration,
     /// The first pause, and the longest; each is twice as long as the one before.
     pauses: (Duration, Duration),
-    /// How long letters are still tried when the server stops.
+    /// How long letters are still tried when the server stops, and each of them.
     last_chance: Duration,
+    last_attempt: Duration,
 }
 
 const TIMES: Times = Times {
@@ -73,6 +77,7 @@ const TIMES: Times = Times {
     patience: Duration::from_secs(30 * 60),
     pauses: (Duration::from_secs(5), Duration::from_secs(5 * 60)),
     last_chance: Duration::from_secs(10),
+    last_attempt: Duration::from_secs(2),
 };
 
 /// What became of letters.
@@ -127,7 +132,7 @@ impl Default for OfTeam {
     }
 }
 
-/// What a letter has of its team's share. It may have nothing while half of all places are free.
+/// What a letter has of its team's share. It may have nothing while places are for all.
 struct Share {
     _permit: Option<OwnedSemaphorePermit>,
 }
@@ -136,7 +141,7 @@ impl Share {
     /// One more of a team's share of all these places.
     fn of(all: &Semaphore, team: &Arc<Semaphore>) -> Option<Share> {
         let permit = Arc::clone(team).try_acquire_owned().ok();
-        let is_free = permit.is_some() || all.available_permits() >= PLACES as usize / 2;
+        let is_free = permit.is_some() || all.available_permits() >= PLACES as usize - FOR_ALL;
         is_free.then_some(Share { _permit: permit })
     }
 }
@@ -377,22 +382,23 @@ impl Inner {
         message: &Message,
         deadline: Instant,
     ) -> Result<(), Failed> {
-        let mut stopping = self.stopping.subscribe();
-        let line = async {
-            let of_team = tokio::select! {
-                line = of_team.acquire() => Some(line?),
-                // The sender lives as long as `self`.
-                _ = stopping.wait_for(|it| *it) => None,
-            };
-            Ok::<_, AcquireError>((of_team, lines.acquire().await?))
-        };
+        let line =
+            async { Ok::<_, AcquireError>((of_team.acquire().await?, lines.acquire().await?)) };
         let line = timeout_at(deadline + self.times.attempt, line).await;
         let Ok(Ok(_line)) = line else {
             return Err(Failed::ForGood("others took too long".to_owned()));
         };
-        match timeout(self.times.attempt, self.transport.send(message)).await {
-            Ok(sent) => sent,
-            Err(_) => Err(Failed::ForNow("the mail server took too long".to_owned())),
+        let mut stopping = self.stopping.subscribe();
+        let too_long = async {
+            // The sender lives as long as `self`.
+            let stops = async { drop(stopping.wait_for(|it| *it).await) };
+            if timeout(self.times.attempt, stops).await.is_ok() {
+                sleep(self.times.last_attempt).await;
+            }
+        };
+        tokio::select! {
+            sent = self.transport.send(message) => sent,
+            () = too_long => Err(Failed::ForNow("the mail server took too long".to_owned())),
         }
     }
 

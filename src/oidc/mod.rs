@@ -45,6 +45,7 @@ use crate::domain::authentication_request::{AuthenticationRequest, Purpose};
 use crate::domain::browser_session::LIFETIME;
 use crate::domain::identity::Claims;
 use crate::domain::time::Timestamp;
+use crate::fair_room::SentAway;
 use crate::log::Throttle;
 use crate::settings::{Oidc, Origin};
 use base64::Engine;
@@ -165,13 +166,16 @@ impl Provider {
         anew: bool,
         address: IpAddr,
     ) -> Result<String, Error> {
-        let _turn = match self.known.is_there() {
-            true => None,
-            false => Some(self.turn(address)?),
-        };
         let found = self.known.find(&self.fetch, &self.settings.issuer, None);
+        let found = match self.known.is_there() {
+            true => found.await,
+            false => {
+                let waited = self.turn(address)?.wait(found).await;
+                waited.unwrap_or(Err(Error::Busy))
+            }
+        };
         let client = CoreClient::from_provider_metadata(
-            (*found.await?).clone(),
+            (*found?).clone(),
             ClientId::new(self.settings.client_id.clone()),
             None,
         );
@@ -209,15 +213,18 @@ impl Provider {
         iss: Option<&str>,
     ) -> Result<Claims, Error> {
         let metadata = self.known.find(&self.fetch, &self.settings.issuer, None);
-        let metadata = metadata.await?;
+        let metadata = turn.wait(metadata).await.map_err(used_up)??;
         let promised = metadata.additional_metadata().is_promised();
         if iss.map_or(promised, |it| it != self.issuer()) {
             let came = short(iss.unwrap_or("nobody"));
             return Err(Error::Unproven(format!("the code is from {came:?}")));
         }
-        let exchanged = self.exchange(&metadata, request, code).await;
-        // Whatever the provider has against it: it was asked.
-        if matches!(exchanged, Err(Error::InvalidCode(_) | Error::Unproven(_))) {
+        let exchange = self.exchange(&metadata, request, code);
+        let waited = turn.wait(exchange).await;
+        let was_sent_away = waited.is_err();
+        let exchanged = waited.map_err(used_up).flatten();
+        // Whatever the provider has against it, or if somebody else came: it was asked.
+        if was_sent_away || matches!(exchanged, Err(Error::InvalidCode(_) | Error::Unproven(_))) {
             turn.code_was_refused();
         }
         let token = exchanged?;
@@ -226,7 +233,7 @@ impl Provider {
             Err(Refusal::UnknownKey(_)) => {
                 let seen = Some(&metadata);
                 let newer = self.known.find(&self.fetch, &self.settings.issuer, seen);
-                let newer = newer.await?;
+                let newer = turn.wait(newer).await.map_err(used_up)??;
                 self.check_token(&newer, request, &token)
             }
             checked => checked,
@@ -352,6 +359,11 @@ impl From<ClaimsVerificationError> for Refusal {
             _ => Refusal::Wrong(text),
         }
     }
+}
+
+/// The error of a caller with a code that is sent away: reloading the page may not help.
+fn used_up(SentAway: SentAway) -> Error {
+    Error::Unavailable("too many wait for it".into())
 }
 
 fn of_exchange(

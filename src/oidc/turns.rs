@@ -1,21 +1,20 @@
 //! Limits how many callers wait for the provider at once, and how many wrong codes a network and a site may bring.
 //!
-//! A provider may take seconds for an answer, and a caller that waits for it holds a request of ours. So few wait at once,
-//! one network has a quarter of the turns, and one site half of them, since the owner of a network often has the whole site:
-//! none keeps all others from signing in, or strangers from anything else that they may do. A quarter is sixteen by default,
-//! as many people of one office as are likely to come back within the same second.
+//! A provider may take seconds for an answer, and a caller that waits for it holds a request of ours. So few wait at once, and
+//! none keeps strangers from anything else that they may do. When there is no room left, the newest of the site that has most
+//! of it is [sent away](crate::fair_room) for one of another site.
 //!
 //! Even an invented code costs a request to the provider, in the name of this server; and a provider that gets too many from
 //! one client refuses all of them. So whoever brings codes that the provider does not accept has few tries: a network
 //! [`CODES`] at once, and then one every [`CODE_EVERY`] seconds, and a site twice as many. Accepted codes are not counted.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ipnet::IpNet;
 
 use crate::client_address::{network, surroundings};
+use crate::fair_room::{FairRoom, Place, SentAway};
 use crate::limit::SlowLimiter;
 
 /// How many wait at once at most, however many requests there may be.
@@ -30,8 +29,7 @@ const CODE_EVERY: u32 = 10;
 /// The callers that wait.
 #[derive(Debug)]
 pub(super) struct Turns {
-    at_once: usize,
-    waiting: Mutex<HashMap<IpAddr, usize>>,
+    room: Arc<FairRoom>,
     /// Codes, until they are accepted.
     codes: SlowLimiter<IpAddr>,
     codes_of_sites: SlowLimiter<IpNet>,
@@ -42,112 +40,99 @@ impl Turns {
     pub(super) fn new(max_concurrent_requests: u32) -> Turns {
         let part = usize::try_from(max_concurrent_requests / 16).unwrap_or(AT_MOST);
         Turns {
-            at_once: part.clamp(1, AT_MOST),
-            waiting: Mutex::default(),
+            room: Arc::new(FairRoom::new(part.clamp(1, AT_MOST))),
             codes: SlowLimiter::new(CODES, CODE_EVERY),
             codes_of_sites: SlowLimiter::new(2 * CODES, CODE_EVERY / 2),
         }
     }
 
-    /// Takes a turn for a caller at this address who brings a code; `None` if that network or site has brought too many that
-    /// were not accepted.
+    /// Takes a turn for a caller at this address who brings a code; `None` if there is no room, or that network or site has
+    /// brought too many that were not accepted.
     pub(super) fn take_with_code(&self, address: IpAddr) -> Option<Turn<'_>> {
-        let mut turn = self.take(address)?;
-        if !self.codes.take(turn.network) {
-            return None;
-        }
-        if !self.codes_of_sites.take(surroundings(turn.network)) {
-            self.codes.give_back(turn.network);
-            return None;
-        }
-        turn.brings_code = true;
-        Some(turn)
-    }
-
-    /// Takes a turn for a caller at this address, until it is dropped; `None` if too many have one.
-    pub(super) fn take(&self, address: IpAddr) -> Option<Turn<'_>> {
         let network = network(address);
-        let mut waiting = self.waiting();
-        let of = |is_one: &dyn Fn(IpAddr) -> bool| -> usize {
-            let those = waiting.iter().filter(|(network, _)| is_one(**network));
-            those.map(|(_, own)| own).sum()
-        };
-        let (all, own) = (of(&|_| true), of(&|it| it == network));
-        let of_site = of(&|it| surroundings(it) == surroundings(network));
-        if all >= self.at_once
-            || of_site >= self.at_once.div_ceil(2)
-            || own >= self.at_once.div_ceil(4)
-        {
+        if !self.codes.take(network) {
             return None;
         }
-        waiting.insert(network, own + 1);
-        Some(Turn {
+        if !self.codes_of_sites.take(surroundings(network)) {
+            self.codes.give_back(network);
+            return None;
+        }
+        let code = Code {
             turns: self,
             network,
-            brings_code: false,
+            may_be_good: true,
+        };
+        Some(Turn {
+            place: self.enter(address)?,
+            code: Some(code),
         })
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        // Counts are consistent after every change, so a poisoned lock holds good ones.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes a turn for a caller at this address; `None` if there is no room.
+    pub(super) fn take(&self, address: IpAddr) -> Option<Turn<'_>> {
+        Some(Turn {
+            place: self.enter(address)?,
+            code: None,
+        })
+    }
+
+    fn enter(&self, address: IpAddr) -> Option<Place> {
+        self.room.enter(surroundings(address)).ok()
     }
 }
 
-/// A caller's turn to wait.
+/// A caller's turn to wait, until dropped.
 #[derive(Debug)]
 pub(crate) struct Turn<'t> {
+    place: Place,
+    code: Option<Code<'t>>,
+}
+
+/// A code that is counted, unless it may yet be accepted when this is dropped.
+#[derive(Debug)]
+struct Code<'t> {
     turns: &'t Turns,
     network: IpAddr,
-    /// Whether a code that may yet be accepted is counted.
-    brings_code: bool,
+    may_be_good: bool,
 }
 
 impl Turn<'_> {
+    /// Waits for the provider.
+    ///
+    /// # Errors
+    /// [`SentAway`] when somebody else got the turn meanwhile.
+    pub(super) async fn wait<T>(&mut self, wait: impl Future<Output = T>) -> Result<T, SentAway> {
+        self.place.wait(wait).await
+    }
+
     /// Notes that the code was not accepted.
     pub(super) fn code_was_refused(&mut self) {
-        self.brings_code = false;
+        if let Some(code) = &mut self.code {
+            code.may_be_good = false;
+        }
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Code<'_> {
     fn drop(&mut self) {
-        if self.brings_code {
+        if self.may_be_good {
+            let site = surroundings(self.network);
             self.turns.codes.give_back(self.network);
-            self.turns
-                .codes_of_sites
-                .give_back(surroundings(self.network));
-        }
-        let mut waiting = self.turns.waiting();
-        if let Some(own) = waiting.get_mut(&self.network) {
-            *own -= 1;
-            if *own == 0 {
-                waiting.remove(&self.network);
-            }
+            self.turns.codes_of_sites.give_back(site);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
+    use futures::FutureExt;
+
     use super::*;
 
     fn take<'t>(turns: &'t Turns, address: &str) -> Option<Turn<'t>> {
         turns.take(address.parse().unwrap())
-    }
-
-    #[test]
-    fn a_network_has_a_quarter_of_the_turns_and_gives_them_back() {
-        let turns = Turns::new(256);
-        let mut own: Vec<_> = (1..=4)
-            .map(|last| take(&turns, &format!("2001:db8::{last}")).unwrap())
-            .collect();
-        assert!(take(&turns, "2001:db8::5").is_none());
-        assert!(take(&turns, "2001:db8:0:1::5").is_some());
-        own.pop();
-        assert!(take(&turns, "2001:db8::5").is_some());
-        own.clear();
-        assert!(turns.waiting().is_empty());
     }
 
     #[test]
@@ -166,15 +151,8 @@ mod tests {
     }
 
     #[test]
-    fn a_site_has_half_of_the_turns_and_brings_as_many_codes_as_two_networks() {
-        let turns = Turns::new(256);
-        let own: Vec<_> = (0..8)
-            .map(|last| take(&turns, &format!("2001:db8:0:{last}::1")).unwrap())
-            .collect();
-        assert!(take(&turns, "2001:db8:0:8::1").is_none());
-        assert!(take(&turns, "2001:db8:1::1").is_some());
-        drop(own);
-
+    fn a_site_brings_as_many_codes_as_two_networks() {
+        let turns = Turns::new(4_096);
         let with_code = |site: u8, last: u8| turns.take_with_code([192, 0, site, last].into());
         for last in 0..2 * CODES as u8 {
             with_code(2, last).unwrap().code_was_refused();
@@ -185,6 +163,21 @@ mod tests {
         assert_eq!(turns.codes.earlier([192, 0, 2, 99].into()), 0);
         let other = surroundings([192, 0, 3, 99].into());
         assert_eq!(turns.codes_of_sites.earlier(other), 0);
+    }
+
+    /// A person may have a few sites.
+    #[test]
+    fn those_of_a_site_that_fill_the_room_leave_for_another_and_find_none() {
+        let turns = Turns::new(32);
+        let mut many = [take(&turns, "192.0.2.1"), take(&turns, "192.0.2.2")].map(Option::unwrap);
+        assert!(turns.take_with_code([192, 0, 2, 3].into()).is_none());
+        assert_eq!(turns.codes.earlier([192, 0, 2, 3].into()), 0);
+        let _other = take(&turns, "192.0.3.1").unwrap();
+        let stay = many.each_mut().map(|turn| {
+            let waits = turn.wait(pending::<()>()).now_or_never();
+            waits.is_none()
+        });
+        assert_eq!(stay, [true, false]);
     }
 
     #[test]

@@ -27,13 +27,11 @@ const LINE: usize = 32;
 
 /// How many strangers may wait behind the first of their network, and how many may be the first of theirs, of which no site
 /// [takes all](crate::fair_room). Each of them occupies one of the requests in progress, of which token requests need some, too.
-const LINES: usize = 192;
+/// Of all known holders so many may wait, too.
+pub(super) const LINES: usize = 192;
 
-/// How many known holders may wait, and how often one of them: what one has waiting is in the way of its own next one.
-const ROOM: Room = Room {
-    of_all: LINES,
-    of_each: 8,
-};
+/// How often one known holder may wait: what it has waiting is in the way of its own next one.
+const OF_A_HOLDER: usize = 8;
 
 /// How many recently hashed passwords of a holder, credential, site or team are counted at most.
 const COUNTED: u32 = 60;
@@ -155,16 +153,20 @@ pub(crate) struct Place {
 }
 
 impl Lines {
-    /// Before this many places.
-    pub(super) fn before(places: usize) -> Lines {
+    /// Before this many places, with room for so many [`LINES`].
+    pub(super) fn before(places: usize, lines: usize) -> Lines {
+        let room = Room {
+            of_all: lines,
+            of_each: OF_A_HOLDER,
+        };
         Lines {
             places: Arc::new(Semaphore::new(places)),
             strangers: Arc::new(Semaphore::new(places)),
-            known: Arc::new(Ranked::new(places, ROOM, HadByMany::new())),
+            known: Arc::new(Ranked::new(places, room, HadByMany::new())),
             of_holders: SlowLimiter::new(COUNTED, FORGOTTEN),
             of_bearers: SlowLimiter::new(COUNTED, FORGOTTEN),
-            room_behind: Arc::new(FairRoom::new(LINES)),
-            room_for_first: Arc::new(FairRoom::new(LINES)),
+            room_behind: Arc::new(FairRoom::new(lines)),
+            room_for_first: Arc::new(FairRoom::new(lines)),
             lines: WeakMap::default(),
         }
     }

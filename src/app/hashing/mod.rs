@@ -32,8 +32,8 @@ use argon2::password_hash::phc::PasswordHash;
 
 use self::argon2id::Argon2id;
 pub(super) use self::caller::Caller;
-use self::lines::Lines;
 pub(super) use self::lines::Place;
+use self::lines::{LINES, Lines};
 use self::threads::Threads;
 use crate::domain::Error;
 use crate::domain::secret::Secret;
@@ -47,15 +47,22 @@ pub(super) struct Hashing {
 
 impl Default for Hashing {
     fn default() -> Hashing {
-        Hashing::at(threads::places())
+        Hashing::at(threads::places(), LINES)
     }
 }
 
 impl Hashing {
-    /// With this many places.
-    fn at(places: usize) -> Hashing {
+    /// For a server that works on so many requests at once. All strangers may have a quarter of these, and those who wait here
+    /// half of that at most.
+    pub(super) fn among(requests: u32) -> Hashing {
+        let part = usize::try_from(requests / 16).unwrap_or(LINES);
+        Hashing::at(threads::places(), part.clamp(1, LINES))
+    }
+
+    /// With this many places, and room for so many lines.
+    fn at(places: usize, lines: usize) -> Hashing {
         Hashing {
-            lines: Lines::before(places),
+            lines: Lines::before(places, lines),
             threads: Arc::new(Threads::of(places)),
         }
     }
@@ -129,6 +136,8 @@ fn hash(password: &Secret) -> Result<Secret, Error> {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
     use crate::domain::holder::Holder;
 
@@ -156,6 +165,26 @@ mod tests {
         assert!(verify("tulip", Some(&one)).await);
         assert!(!verify("Tulip", Some(&one)).await);
         assert!(!verify("tulip", None).await);
+    }
+
+    /// At the default of `max_concurrent_requests`, and below it.
+    #[tokio::test]
+    async fn those_who_wait_leave_half_of_what_all_strangers_have() {
+        for (requests, most) in [(4_096, LINES), (1_024, 64), (16, 1), (1, 1)] {
+            let lines = Hashing::among(requests).lines;
+            let all = lines.places.available_permits() as u32;
+            let _places = lines.places.acquire_many(all).await.unwrap();
+            let mut waiting = Vec::new();
+            for site in 0..=255 {
+                let network = Holder::Address([192, 0, site, 1].into());
+                let mut waits = lines.place(network.into()).boxed_local();
+                match (&mut waits).now_or_never() {
+                    None => waiting.push(waits),
+                    Some(told) => assert!(matches!(told, Err(Error::Unavailable(_)))),
+                }
+            }
+            assert_eq!(waiting.len(), most, "{requests}");
+        }
     }
 
     #[tokio::test]

@@ -91,7 +91,7 @@ async fn whoever_comes_from_elsewhere_waits_for_one_password_of_each_line() {
     // Two networks come many times, then another one comes once.
     let many = (0..20).map(|number| network(number % 2, 0));
     let late = network(9, 0);
-    let served = order(&Lines::before(1), many.chain([late])).await;
+    let served = order(&Lines::before(1, LINES), many.chain([late])).await;
     assert_eq!(served.len(), 21);
     assert!(at(&served, late) <= 3, "{served:?}");
 }
@@ -104,7 +104,7 @@ async fn whoever_is_known_waits_for_one_stranger_and_a_site_for_its_own() {
     let sites = (1..=30).map(|site| network(site, 0));
     let late = network(31, 0);
     let callers = one_site.chain(sites).chain([late, known, other]);
-    let served = order(&Lines::before(1), callers).await;
+    let served = order(&Lines::before(1, LINES), callers).await;
     assert_eq!(served.len(), 63);
     assert!(
         at(&served, known) <= 1 && at(&served, other) <= 3,
@@ -118,7 +118,7 @@ async fn whoever_is_known_waits_for_one_stranger_and_a_site_for_its_own() {
 async fn a_stranger_waits_for_one_of_those_who_are_known() {
     let known = (0..50).map(|number| user(number, 1));
     let stranger = network(0, 0);
-    let served = order(&Lines::before(1), known.chain([stranger])).await;
+    let served = order(&Lines::before(1, LINES), known.chain([stranger])).await;
     assert!(at(&served, stranger) <= 2, "{served:?}");
 }
 
@@ -155,7 +155,7 @@ async fn one_password_of_a_site_and_team_is_forgotten_each_two_seconds() {
 #[tokio::test]
 async fn whoever_had_fewer_passwords_looked_at_of_late_goes_first() {
     for sites in [1, 50] {
-        let lines = Lines::before(1);
+        let lines = Lines::before(1, LINES);
         let many = || (0..50).map(|number| user(number, (number % sites) as u8));
         for _ in 0..3 {
             assert_eq!(order(&lines, many()).await.len(), 50);
@@ -173,7 +173,7 @@ async fn whoever_had_fewer_passwords_looked_at_of_late_goes_first() {
 /// One person may have a thousand accounts of which none was ever used.
 #[tokio::test]
 async fn whoever_had_some_goes_before_the_many_of_another_site() {
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     let some = user(0, 1);
     for _ in 0..5 {
         drop(at_once(&lines, some));
@@ -189,7 +189,7 @@ async fn whoever_had_some_goes_before_the_many_of_another_site() {
 /// One person may have a hundred older accounts at as many sites, but only the operator makes teams.
 #[tokio::test]
 async fn whoever_had_some_goes_before_the_many_of_another_team() {
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     let some = of_team(user(0, 0), 1);
     for _ in 0..3 {
         drop(at_once(&lines, some));
@@ -202,7 +202,7 @@ async fn whoever_had_some_goes_before_the_many_of_another_team() {
 /// Nobody of the team has been served yet.
 #[tokio::test]
 async fn the_many_of_a_team_who_fill_the_room_leave_before_whoever_had_some() {
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     let some = of_team(user(0, 0), 1);
     for _ in 0..3 {
         drop(at_once(&lines, some));
@@ -217,7 +217,7 @@ async fn the_many_of_a_team_who_fill_the_room_leave_before_whoever_had_some() {
 /// One person may make an account after the other, and sign in to each from another site.
 #[tokio::test]
 async fn whoever_had_some_goes_before_all_new_accounts() {
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     let some = user(0, 0);
     for _ in 0..5 {
         drop(at_once(&lines, some));
@@ -235,7 +235,7 @@ async fn whoever_had_fewer_of_the_passwords_of_a_user_goes_first_and_finds_room(
         caller.bearer.credential = Some(Uuid::from_u128(credential));
         caller
     };
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     for credential in 1..=8 {
         drop(at_once(&lines, of(credential, 1)));
     }
@@ -266,7 +266,7 @@ async fn whoever_had_fewer_of_the_passwords_of_a_user_goes_first_and_finds_room(
 /// The permits of requests are left to others.
 #[tokio::test]
 async fn of_all_known_holders_whoever_had_most_finds_no_room_and_is_not_counted() {
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     let had_some = user(0, 1);
     for _ in 0..2 {
         drop(at_once(&lines, had_some));
@@ -288,7 +288,7 @@ async fn of_all_known_holders_whoever_had_most_finds_no_room_and_is_not_counted(
 /// Beyond as many as are counted, who is sent away gets none of those back.
 #[tokio::test]
 async fn whoever_is_sent_away_again_and_again_stays_counted() {
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     let many = user(0, 1);
     for _ in 0..COUNTED {
         drop(at_once(&lines, many));
@@ -304,7 +304,7 @@ async fn whoever_is_sent_away_again_and_again_stays_counted() {
 
 #[tokio::test]
 async fn strangers_who_find_no_room_are_told_at_once_and_who_is_known_is_not() {
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     let taken = at_once(&lines, network(0, 0)).unwrap();
     let mut waiting = Waiting::of(&lines, (1..LINES as u16).map(|site| network(site, 0)));
     let late = network(LINES as u16, 0);
@@ -319,7 +319,7 @@ async fn strangers_who_find_no_room_are_told_at_once_and_who_is_known_is_not() {
 /// One person may have all networks of a site.
 #[tokio::test]
 async fn the_many_of_a_site_who_fill_the_room_leave_for_a_stranger_of_another() {
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     let taken = at_once(&lines, network(0, 0)).unwrap();
     // First those who are the first of their network, then those behind them.
     let alone = (1..LINES as u16).map(|number| network(0, number));
@@ -335,7 +335,7 @@ async fn the_many_of_a_site_who_fill_the_room_leave_for_a_stranger_of_another() 
 
 #[tokio::test]
 async fn a_line_has_room_for_some_behind_the_first() {
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     let first = at_once(&lines, network(0, 0)).unwrap();
     let mut behind = Waiting::of(&lines, (0..LINE).map(|_| network(0, 0)));
     let told = lines.place(network(0, 0)).now_or_never().unwrap();
@@ -348,7 +348,7 @@ async fn a_line_has_room_for_some_behind_the_first() {
 async fn whoever_waits_too_long_is_told() {
     // The paused clock jumps to the next timer.
     tokio::time::pause();
-    let lines = Lines::before(1);
+    let lines = Lines::before(1, LINES);
     let _taken = lines.place(network(0, 0)).await.unwrap();
     for late in [network(0, 0), network(1, 0), user(0, 1)] {
         let told = lines.place(late).await;
