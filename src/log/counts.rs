@@ -27,12 +27,16 @@ impl<K> Default for Counts<K> {
 impl<K: Eq + Hash> Counts<K> {
     /// Whether one more line of this cause is written (steps 1 and 3).
     pub(super) fn admit(&self, whose: K) -> bool {
+        let known = self.admit_apart(whose);
+        known.unwrap_or_else(|| count(&mut self.counts(), None))
+    }
+
+    /// The same (step 1); `None` if the cause would have to share its lines.
+    pub(super) fn admit_apart(&self, whose: K) -> Option<bool> {
         let mut counts = self.counts();
         let whose = Some(whose);
-        let known = counts.len() < APART || counts.contains_key(&whose);
-        let count = counts.entry(whose.filter(|_| known)).or_default();
-        *count += 1;
-        *count <= IN_FULL
+        let is_known = counts.len() < APART || counts.contains_key(&whose);
+        is_known.then(|| count(&mut counts, whose))
     }
 
     /// Step 2: the causes with lines that were not written, and how many.
@@ -46,6 +50,12 @@ impl<K: Eq + Hash> Counts<K> {
         // The map is consistent between two statements, whatever panicked elsewhere.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn count<K: Eq + Hash>(counts: &mut HashMap<Option<K>, u64>, whose: Option<K>) -> bool {
+    let count = counts.entry(whose).or_default();
+    *count += 1;
+    *count <= IN_FULL
 }
 
 #[cfg(test)]

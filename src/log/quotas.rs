@@ -3,7 +3,7 @@
 //! Some requests cost their sender nothing, and with a line for each, one sender could fill the disk:
 //!
 //! 1. *Of an unrecognized caller*: a wrong credential, a path that does not exist, a page of the documentation. They count
-//!    by client address, IPv6 by the /64 that a customer has, and by [kind](Kind): a client that has just read twenty pages
+//!    by client address, IPv6 by the /64 that a customer has (by site once there are too many), and by [kind](Kind): a client that has just read twenty pages
 //!    is still seen by a tool that looks for wrong passwords in a log, and twenty lines a minute are enough for that. A
 //!    request that changed something always has its line: nothing lets strangers change something for free. A preflight
 //!    (`crate::http::cors`) changes nothing, and always gets 204; nor does the revocation of an unknown token, which always
@@ -21,12 +21,13 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use slog::{KV, Logger, error, info};
 use tokio::time::{Instant, interval_at};
 
 use super::counts::Counts;
 use super::request::{Caller, ErrorCode, Request, request};
-use crate::client_address::network;
+use crate::client_address::{network, surroundings};
 use crate::domain::id::SessionId;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -66,6 +67,8 @@ impl Kind {
 pub struct Quotas {
     /// By [`Kind`].
     addresses: [Counts<IpAddr>; 3],
+    /// Those for which there is no room there: somebody may have thousands.
+    sites: [Counts<IpNet>; 3],
     callers: Counts<Caller>,
     /// By whether it is an error of the program.
     failures: Counts<bool>,
@@ -88,7 +91,9 @@ impl Quotas {
 
     /// Whether one more line of this kind is written for an unrecognized caller at this address.
     pub(super) fn admit(&self, address: IpAddr, line: &Request<'_>) -> bool {
-        self.addresses[Kind::of(line) as usize].admit(network(address))
+        let kind = Kind::of(line) as usize;
+        let of_address = self.addresses[kind].admit_apart(network(address));
+        of_address.unwrap_or_else(|| self.sites[kind].admit(surroundings(address)))
     }
 
     /// Whether one more line is written about a failure of the database or, if `is_bug`, an error of the program.
@@ -113,11 +118,15 @@ impl Quotas {
     /// Reports the lines that were not written, now.
     pub fn tell(&self, log: &Logger) {
         let mut unwritten_of = BTreeMap::new();
-        for (address, count) in self.addresses.iter().flat_map(Counts::take) {
-            *unwritten_of.entry(address).or_default() += count;
+        let of_addresses = self.addresses.iter().flat_map(Counts::take);
+        let of_addresses =
+            of_addresses.map(|(address, count)| (address.map(|it| it.to_string()), count));
+        let of_sites = self.sites.iter().flat_map(Counts::take);
+        let of_sites = of_sites.map(|(site, count)| (site.map(|it| it.to_string()), count));
+        for (whose, count) in of_addresses.chain(of_sites) {
+            *unwritten_of.entry(whose).or_default() += count;
         }
         for (address, count) in unwritten_of {
-            let address = address.map(|it| it.to_string());
             unwritten(log, slog::b!("client_address" => address), count);
         }
         for (caller, count) in self.callers.take() {
@@ -178,6 +187,17 @@ mod tests {
         assert_eq!(written(&quotas, &line, host), IN_FULL);
         let other = IpAddr::from([0x2001, 0xdb8, 0, 8, 0, 0, 0, 1]);
         assert!(quotas.admit(other, &line));
+    }
+
+    #[test]
+    fn a_site_with_thousands_of_networks_hides_nobody_else() {
+        let quotas = Quotas::default();
+        let line = line(401, Some("invalid_token"));
+        let network = |number| IpAddr::from([0x2001, 0xdb8, 0, number, 0, 0, 0, 1]);
+        assert_eq!(written(&quotas, &line, network), 1_000);
+        assert_eq!(written(&quotas, &line, |it| network(1_000 + it)), IN_FULL);
+        let other = |_| IpAddr::from([198, 51, 100, 7]);
+        assert_eq!(written(&quotas, &line, other), IN_FULL);
     }
 
     #[test]
