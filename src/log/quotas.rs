@@ -3,11 +3,11 @@
 //! Some requests cost their sender nothing, and with a line for each, one sender could fill the disk:
 //!
 //! 1. *Of an unrecognized caller*: a wrong credential, a path that does not exist, a page of the documentation. They count
-//!    by client address, IPv6 by the /64 that a customer has (by site once there are too many), and by [kind](Kind): a client that has just read twenty pages
-//!    is still seen by a tool that looks for wrong passwords in a log, and twenty lines a minute are enough for that. A
-//!    request that changed something always has its line: nothing lets strangers change something for free. A preflight
-//!    (`crate::http::cors`) changes nothing, and always gets 204; nor does the revocation of an unknown token, which always
-//!    gets 200 ([`NothingChanged`](super::NothingChanged)).
+//!    by client address, IPv6 by the /64 that a customer has (by site once there are too many), and by [kind](Kind): a
+//!    client that has just read twenty pages is still seen by a tool that looks for wrong passwords in a log, and twenty
+//!    lines a minute are enough for that. A request that changed something always has its line: nothing lets strangers
+//!    change something for free. A preflight (`crate::http::cors`) changes nothing, and always gets 204; nor does the
+//!    revocation of an unknown token, which always gets 200 ([`NothingChanged`](super::NothingChanged)).
 //! 2. *Of a known caller beyond its rate limit* (429). They count by key or user. Requests within the limit have their
 //!    lines.
 //! 3. *Failures of the database*, each with its cause: when it does not answer, it does not answer any request. They count

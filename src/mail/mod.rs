@@ -13,7 +13,7 @@
 //!    not. Letters that wait for another try have places and connections of their own: a caller may have many sent to
 //!    addresses whose server accepts none, which must hold up no other letter. If there is no such place, of which a team has
 //!    its share, too, the letter is given up.
-//! 4. When the server stops, what waits is tried once more at once, for two seconds each and ten in total. What is left is
+//! 4. When the server stops, what waits is tried once more at once, for four seconds each and ten in total. What is left is
 //!    counted as failed.
 //! 5. The log says what became of each letter: why it was written, the server's code, and never an address, a link or what a
 //!    mail server says, which may repeat both.
@@ -51,11 +51,11 @@ const PLACES: u32 = 1_250;
 /// How many of either may be of anybody. Beyond that, each team has a share.
 const FOR_ALL: usize = 500;
 
-/// How many more are of one team and to one [kind](Occasion::is_typed) of address. A person has a few teams at most: six take
-/// twelve times as many. Two hundred may be for resets of which it is not known yet whose they are.
+/// How many more are of one team and to one [kind](Occasion::is_typed) of address. A person has a few teams at most: with users
+/// of no team, six take fourteen times as many. Two hundred may be for resets of which it is not known yet whose they are.
 const PLACES_OF_A_TEAM: usize = 32;
 
-/// How many are on their way at once for the first time, and how many again: for twelve of such a person, and for others.
+/// How many are on their way at once for the first time, and how many again: for fourteen of such a person, and for others.
 const LINES: usize = 16;
 
 /// How long things take at most; tests have less time.
@@ -77,7 +77,7 @@ const TIMES: Times = Times {
     patience: Duration::from_secs(30 * 60),
     pauses: (Duration::from_secs(5), Duration::from_secs(5 * 60)),
     last_chance: Duration::from_secs(10),
-    last_attempt: Duration::from_secs(2),
+    last_attempt: Duration::from_secs(4),
 };
 
 /// What became of letters.
@@ -397,6 +397,7 @@ impl Inner {
             }
         };
         tokio::select! {
+            biased;
             sent = self.transport.send(message) => sent,
             () = too_long => Err(Failed::ForNow("the mail server took too long".to_owned())),
         }

@@ -110,9 +110,8 @@ impl Transport {
         connection
             .send(message.envelope(), &message.formatted())
             .await?;
-        // The letter is accepted, whatever the server answers to our QUIT, if anything: otherwise it would be sent once
-        // more.
-        leave(connection).await;
+        // The letter is accepted, whatever the server answers to our QUIT, and when: otherwise it would be sent once more.
+        tokio::spawn(leave(connection));
         Ok(())
     }
 

@@ -9,6 +9,9 @@ pub(crate) enum Error {
     /// Too many people wait for it.
     #[error("too many people wait for the OpenID provider")]
     Busy,
+    /// Too many people wait for it, and somebody else came. What the caller brought may be used up.
+    #[error("too many people wait for the OpenID provider: one was sent away")]
+    SentAway,
     /// It does not accept the code, as it would not accept an invented one.
     #[error("the OpenID provider does not take a code: {0}")]
     InvalidCode(String),

@@ -213,7 +213,10 @@ impl Provider {
         iss: Option<&str>,
     ) -> Result<Claims, Error> {
         let metadata = self.known.find(&self.fetch, &self.settings.issuer, None);
-        let metadata = turn.wait(metadata).await.map_err(used_up)??;
+        let metadata = turn
+            .wait(metadata)
+            .await
+            .map_err(|SentAway| Error::SentAway)??;
         let promised = metadata.additional_metadata().is_promised();
         if iss.map_or(promised, |it| it != self.issuer()) {
             let came = short(iss.unwrap_or("nobody"));
@@ -222,7 +225,7 @@ impl Provider {
         let exchange = self.exchange(&metadata, request, code);
         let waited = turn.wait(exchange).await;
         let was_sent_away = waited.is_err();
-        let exchanged = waited.map_err(used_up).flatten();
+        let exchanged = waited.map_err(|SentAway| Error::SentAway).flatten();
         // Whatever the provider has against it, or if somebody else came: it was asked.
         if was_sent_away || matches!(exchanged, Err(Error::InvalidCode(_) | Error::Unproven(_))) {
             turn.code_was_refused();
@@ -233,7 +236,10 @@ impl Provider {
             Err(Refusal::UnknownKey(_)) => {
                 let seen = Some(&metadata);
                 let newer = self.known.find(&self.fetch, &self.settings.issuer, seen);
-                let newer = turn.wait(newer).await.map_err(used_up)??;
+                let newer = turn
+                    .wait(newer)
+                    .await
+                    .map_err(|SentAway| Error::SentAway)??;
                 self.check_token(&newer, request, &token)
             }
             checked => checked,
@@ -359,11 +365,6 @@ impl From<ClaimsVerificationError> for Refusal {
             _ => Refusal::Wrong(text),
         }
     }
-}
-
-/// The error of a caller with a code that is sent away: reloading the page may not help.
-fn used_up(SentAway: SentAway) -> Error {
-    Error::Unavailable("too many wait for it".into())
 }
 
 fn of_exchange(

@@ -282,7 +282,7 @@ fn not_proven(
 ) -> Answer {
     let lines = match error {
         oidc::Error::Unavailable(_) => &provider.failures,
-        oidc::Error::Busy => &provider.crowds,
+        oidc::Error::Busy | oidc::Error::SentAway => &provider.crowds,
         oidc::Error::Unproven(_) => &provider.refusals,
         oidc::Error::InvalidCode(_) => &provider.codes,
     };
@@ -302,6 +302,12 @@ fn not_proven(
             ErrorCode("provider_busy"),
             format!("Too many people sign in with {name} just now"),
             "Nothing was changed. Reload this page in a moment.",
+        ),
+        oidc::Error::SentAway => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            ErrorCode("provider_busy"),
+            format!("Too many people sign in with {name} just now"),
+            "Nothing was changed. Try again in a moment.",
         ),
         oidc::Error::Unproven(_) | oidc::Error::InvalidCode(_) => (
             StatusCode::FORBIDDEN,

@@ -109,7 +109,7 @@ async fn token_from(given: &Given, number: u32) -> u16 {
     let body = json!({ "grant_type": "refresh_token",
         "refresh_token": format!("unknown{number}"), "client_id": "unknown" });
     let request = Request::new("POST", TOKEN).json(&body);
-    let request = request.header("X-Forwarded-For", format!("192.0.2.{number}"));
+    let request = request.header("X-Forwarded-For", format!("192.0.{number}.1"));
     given.send(request).await.status()
 }
 

@@ -156,7 +156,7 @@ impl Lines {
     /// Before this many places, with room for so many [`LINES`].
     pub(super) fn before(places: usize, lines: usize) -> Lines {
         let room = Room {
-            of_all: lines,
+            of_all: lines.max(OF_A_HOLDER),
             of_each: OF_A_HOLDER,
         };
         Lines {
