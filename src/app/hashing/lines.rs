@@ -25,10 +25,13 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many strangers may wait in one queue: more would not be served in time.
 const LINE: usize = 32;
 
-/// How many strangers may wait behind the first of their network, and how many may be the first of theirs, of which no site
-/// [takes all](crate::fair_room). Each of them occupies one of the requests in progress, of which token requests need some, too.
+/// How many strangers may be the first of their network, of which no site [takes all](crate::fair_room). Each of them occupies
+/// one of the requests in progress, of which token requests need some, too.
 /// Of all known holders so many may wait, too.
 pub(super) const LINES: usize = 192;
+
+/// Fewer may wait behind the first of their network, by this factor.
+const BEHIND: usize = 4;
 
 /// How often one known holder may wait: what it has waiting is in the way of its own next one.
 const OF_A_HOLDER: usize = 8;
@@ -165,7 +168,7 @@ impl Lines {
             known: Arc::new(Ranked::new(places, room, HadByMany::new())),
             of_holders: SlowLimiter::new(COUNTED, FORGOTTEN),
             of_bearers: SlowLimiter::new(COUNTED, FORGOTTEN),
-            room_behind: Arc::new(FairRoom::new(lines)),
+            room_behind: Arc::new(FairRoom::new((lines / BEHIND).max(1))),
             room_for_first: Arc::new(FairRoom::new(lines)),
             lines: WeakMap::default(),
         }

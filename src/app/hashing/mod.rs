@@ -52,10 +52,10 @@ impl Default for Hashing {
 }
 
 impl Hashing {
-    /// For a server that works on so many requests at once. All strangers may have a quarter of these, and those of one site an
-    /// eighth. Those who wait here are three times the part, with a sixteenth at most for the OpenID provider.
+    /// For a server that works on so many requests at once. All strangers may have a quarter of these, so those who wait here, and
+    /// for the OpenID provider, leave some of that.
     pub(super) fn among(requests: u32) -> Hashing {
-        let part = usize::try_from(requests / 32).unwrap_or(LINES);
+        let part = usize::try_from(requests / 16).unwrap_or(LINES);
         Hashing::at(threads::places(), part.clamp(1, LINES))
     }
 
@@ -169,8 +169,8 @@ mod tests {
 
     /// At the default of `max_concurrent_requests`, and below it.
     #[tokio::test]
-    async fn the_first_of_all_networks_leave_seven_eighths_of_what_all_strangers_have() {
-        for (requests, most) in [(65_536, LINES), (4_096, 128), (1_024, 32), (16, 1), (1, 1)] {
+    async fn the_first_of_all_networks_leave_most_of_what_all_strangers_have() {
+        for (requests, most) in [(4_096, LINES), (1_024, 64), (16, 1), (1, 1)] {
             let lines = Hashing::among(requests).lines;
             let all = lines.places.available_permits() as u32;
             let _places = lines.places.acquire_many(all).await.unwrap();

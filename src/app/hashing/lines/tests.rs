@@ -326,7 +326,7 @@ async fn the_many_of_a_site_who_fill_the_room_leave_for_a_stranger_of_another() 
     let mut many = Waiting::of(&lines, alone);
     let mut other = Waiting::of(&lines, [network(1, 0)]);
     assert_eq!(many.told(), 1);
-    let behind = (0..LINES).map(|number| network(0, (number % 8) as u16));
+    let behind = (0..LINES / BEHIND).map(|number| network(0, (number % 8) as u16));
     many.0.extend(Waiting::of(&lines, behind).0);
     other.0.extend(Waiting::of(&lines, [network(1, 0)]).0);
     assert_eq!((many.told(), other.told()), (1, 0));
