@@ -269,7 +269,7 @@ pub struct Settings {
     /// This bounds what waits for the database. Requests whose bodies are still arriving do not count; `transfer_memory`
     /// bounds those. The number of connections is bounded by the files that the process may open, such as by `LimitNOFILE`
     /// of systemd. A team or a user may have three quarters of these requests, and all client addresses without a credential
-    /// together a quarter.
+    /// together a quarter, of which the addresses of one site (IPv6 /48, IPv4 /24) have half at most.
     #[arg(
         long,
         env = "INVOICING_MAX_CONCURRENT_REQUESTS",

@@ -19,7 +19,7 @@ use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::email_change::{self, EmailChange, LIFETIME};
 use crate::domain::holder::Holder;
-use crate::domain::id::UserId;
+use crate::domain::id::{TeamId, UserId};
 use crate::domain::letter::Occasion;
 use crate::domain::password::account;
 use crate::domain::secret::Secret;
@@ -41,10 +41,7 @@ impl App {
         let email = parse_email(email)?;
         require_address(&email)?;
         let (now, user_id) = (self.now(), person.user_id);
-        let team = self
-            .store
-            .look_up(user_id, member::find_oldest_team(user_id), 1)
-            .await?;
+        let team = self.oldest_team(user_id).await?;
         let place = outbox.reserve_for(team, Occasion::ChangeEmail)?;
         let secret = Secret::base64url();
         let change = EmailChange {
@@ -78,6 +75,12 @@ impl App {
         };
         place.send(letter);
         Ok(())
+    }
+
+    /// The team whose letters those of this user are.
+    async fn oldest_team(&self, user_id: UserId) -> Result<Option<TeamId>, Error> {
+        let find = member::find_oldest_team(user_id);
+        self.store.look_up(user_id, find, 1).await
     }
 
     /// The email change that a link confirms.
@@ -124,10 +127,7 @@ impl App {
             sql.run(require_free(user_id, &email, false)).await
         };
         self.store.read(user_id, check).await?;
-        let team = self
-            .store
-            .look_up(user_id, member::find_oldest_team(user_id), 1)
-            .await?;
+        let team = self.oldest_team(user_id).await?;
         let place = outbox.reserve_for(team, Occasion::EmailChanged)?;
         let event = self.event(&Actor::Person(person.clone()), Action::ChangeEmail);
         let event = event.to(user_id.0);

@@ -44,7 +44,8 @@ impl Occasion {
     /// not asked for them.
     pub const MOST_TO_AN_ADDRESS: i64 = 10;
 
-    /// Whether the address is one that somebody has typed, and not one that is stored.
+    /// Whether the address is one that somebody has typed, and not one that is stored. (Who types one that is taken has its
+    /// user told, in place of a letter to it.)
     pub fn is_typed(self) -> bool {
         matches!(self, Occasion::Invitation | Occasion::ChangeEmail)
     }

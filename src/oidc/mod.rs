@@ -45,7 +45,6 @@ use crate::domain::authentication_request::{AuthenticationRequest, Purpose};
 use crate::domain::browser_session::LIFETIME;
 use crate::domain::identity::Claims;
 use crate::domain::time::Timestamp;
-use crate::fair_room::SentAway;
 use crate::log::Throttle;
 use crate::settings::{Oidc, Origin};
 use base64::Engine;
@@ -169,10 +168,7 @@ impl Provider {
         let found = self.known.find(&self.fetch, &self.settings.issuer, None);
         let found = match self.known.is_there() {
             true => found.await,
-            false => {
-                let waited = self.turn(address)?.wait(found).await;
-                waited.unwrap_or(Err(Error::Busy))
-            }
+            false => self.turn(address)?.wait(found).await,
         };
         let client = CoreClient::from_provider_metadata(
             (*found?).clone(),
@@ -213,21 +209,19 @@ impl Provider {
         iss: Option<&str>,
     ) -> Result<Claims, Error> {
         let metadata = self.known.find(&self.fetch, &self.settings.issuer, None);
-        let metadata = turn
-            .wait(metadata)
-            .await
-            .map_err(|SentAway| Error::SentAway)??;
+        let metadata = turn.wait(metadata).await?;
         let promised = metadata.additional_metadata().is_promised();
         if iss.map_or(promised, |it| it != self.issuer()) {
             let came = short(iss.unwrap_or("nobody"));
             return Err(Error::Unproven(format!("the code is from {came:?}")));
         }
         let exchange = self.exchange(&metadata, request, code);
-        let waited = turn.wait(exchange).await;
-        let was_sent_away = waited.is_err();
-        let exchanged = waited.map_err(|SentAway| Error::SentAway).flatten();
+        let exchanged = turn.wait(exchange).await;
         // Whatever the provider has against it, or if somebody else came: it was asked.
-        if was_sent_away || matches!(exchanged, Err(Error::InvalidCode(_) | Error::Unproven(_))) {
+        if matches!(
+            exchanged,
+            Err(Error::InvalidCode(_) | Error::Unproven(_) | Error::SentAway)
+        ) {
             turn.code_was_refused();
         }
         let token = exchanged?;
@@ -236,10 +230,7 @@ impl Provider {
             Err(Refusal::UnknownKey(_)) => {
                 let seen = Some(&metadata);
                 let newer = self.known.find(&self.fetch, &self.settings.issuer, seen);
-                let newer = turn
-                    .wait(newer)
-                    .await
-                    .map_err(|SentAway| Error::SentAway)??;
+                let newer = turn.wait(newer).await?;
                 self.check_token(&newer, request, &token)
             }
             checked => checked,

@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 
+use super::error::Error;
 use crate::client_address::{network, surroundings};
-use crate::fair_room::{FairRoom, Place, SentAway};
+use crate::fair_room::{FairRoom, Place};
 use crate::limit::SlowLimiter;
 
 /// How many wait at once at most, however many requests there may be.
@@ -100,9 +101,13 @@ impl Turn<'_> {
     /// Waits for the provider.
     ///
     /// # Errors
-    /// [`SentAway`] when somebody else got the turn meanwhile.
-    pub(super) async fn wait<T>(&mut self, wait: impl Future<Output = T>) -> Result<T, SentAway> {
-        self.place.wait(wait).await
+    /// [`Error::SentAway`] when somebody else got the turn meanwhile; those of `wait`.
+    pub(super) async fn wait<T>(
+        &mut self,
+        wait: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let waited = self.place.wait(wait).await;
+        waited.unwrap_or(Err(Error::SentAway))
     }
 
     /// Notes that the code was not accepted.
@@ -174,7 +179,7 @@ mod tests {
         assert_eq!(turns.codes.earlier([192, 0, 2, 3].into()), 0);
         let _other = take(&turns, "192.0.3.1").unwrap();
         let stay = many.each_mut().map(|turn| {
-            let waits = turn.wait(pending::<()>()).now_or_never();
+            let waits = turn.wait(pending::<Result<(), Error>>()).now_or_never();
             waits.is_none()
         });
         assert_eq!(stay, [true, false]);

@@ -297,17 +297,14 @@ fn not_proven(
             format!("{name} does not answer"),
             "Nobody can sign in with it right now. Try again in a moment, or sign in in another way, if you have one.",
         ),
-        oidc::Error::Busy => (
+        oidc::Error::Busy | oidc::Error::SentAway => (
             StatusCode::SERVICE_UNAVAILABLE,
             ErrorCode("provider_busy"),
             format!("Too many people sign in with {name} just now"),
-            "Nothing was changed. Reload this page in a moment.",
-        ),
-        oidc::Error::SentAway => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            ErrorCode("provider_busy"),
-            format!("Too many people sign in with {name} just now"),
-            "Nothing was changed. Try again in a moment.",
+            match error {
+                oidc::Error::Busy => "Nothing was changed. Reload this page in a moment.",
+                _ => "Nothing was changed. Try again in a moment.",
+            },
         ),
         oidc::Error::Unproven(_) | oidc::Error::InvalidCode(_) => (
             StatusCode::FORBIDDEN,
