@@ -261,9 +261,14 @@ async fn a_team_has_a_share_of_the_places_of_letters_that_are_tried_again() {
         .unwrap();
     tried.send_of(team, "eve@b.example");
     tried.send_of(other, "eve@b.example");
-    while tried.counted().1 == 0 || !again(FOR_ALL + PLACES_OF_A_TEAM + 1) {
-        tokio::task::yield_now().await;
-    }
+    let is_known = async {
+        while tried.counted().1 == 0 || !again(FOR_ALL + PLACES_OF_A_TEAM + 1) {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(20), is_known)
+        .await
+        .expect("the team's last is given up");
     assert!(tried.log().contains("too many wait"), "{}", tried.log());
     drop(others);
     tried.server.behave(Manner::Takes);
