@@ -19,7 +19,7 @@ use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::email_change::{self, EmailChange, LIFETIME};
 use crate::domain::holder::Holder;
-use crate::domain::id::{TeamId, UserId};
+use crate::domain::id::UserId;
 use crate::domain::letter::Occasion;
 use crate::domain::password::account;
 use crate::domain::secret::Secret;
@@ -27,7 +27,7 @@ use crate::domain::user::{User, parse_email};
 use crate::mail::require_address;
 use crate::sql::ScriptError;
 use crate::store::{
-    Batch, Sql, audit, email_change as changes, invitation, member, one_time_link, password, user,
+    Batch, Sql, audit, email_change as changes, invitation, one_time_link, password, user,
 };
 
 impl App {
@@ -75,12 +75,6 @@ impl App {
         };
         place.send(letter);
         Ok(())
-    }
-
-    /// The team whose letters those of this user are.
-    async fn oldest_team(&self, user_id: UserId) -> Result<Option<TeamId>, Error> {
-        let find = member::find_oldest_team(user_id);
-        self.store.look_up(user_id, find, 1).await
     }
 
     /// The email change that a link confirms.

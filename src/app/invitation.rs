@@ -12,6 +12,7 @@
 
 use super::App;
 use super::browser_session::require_person;
+use super::hashing::Caller;
 use super::mail::one_more_typed;
 use super::member::require_manager;
 use super::membership::{lock_team, require_reach};
@@ -241,6 +242,7 @@ impl App {
         if found.has_user {
             return Err(Error::LinkNotValid);
         }
+        let caller = Caller::invited(&found.invitation, join.browser.visitor.address);
         let (now, team_id) = (self.now(), found.invitation.team_id);
         let made = User {
             id: self.ids.next(now),
@@ -250,7 +252,6 @@ impl App {
             deactivated_at: None,
         };
         let user_id = made.id;
-        let caller = join.browser.caller(now);
         let hash = self.hash_new_password(caller, Holder::Links, join.password, &made);
         let hash = hash.await?;
         let device = self.device_cookies().await?.issue(user_id, &hash, now);

@@ -4,7 +4,7 @@ use super::App;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
-use crate::domain::id::UserId;
+use crate::domain::id::{TeamId, UserId};
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
 use crate::domain::password::account;
@@ -62,6 +62,12 @@ impl App {
                 }
             })
             .await
+    }
+
+    /// The oldest team that the user is a member of, which answers for what the user does.
+    pub(super) async fn oldest_team(&self, user_id: UserId) -> Result<Option<TeamId>, Error> {
+        let find = member::find_oldest_team(user_id);
+        self.store.look_up(user_id, find, 1).await
     }
 
     /// Adds a user exactly as given.

@@ -35,6 +35,8 @@ pub enum Holder {
     Links,
     /// A user who sets a new password through a link. Others may be signed in as that user, and are not in the way.
     Reset(Uuid),
+    /// A person who joins a team through an invitation.
+    Invited(Uuid),
     /// All callers whose passwords are about to be compared. Each holds a place for hashing meanwhile, so there are
     /// only a few.
     Attempts,

@@ -20,6 +20,10 @@ const IMPORTS: usize = 32;
 /// How many of these may be of one team, each of another user.
 const OF_A_TEAM: usize = 4;
 
+/// How many of these a team leaves to others for each that it has, before it may have another. So a few teams do not hold
+/// all of them with files that never arrive.
+const LEFT: usize = 8;
+
 /// How much rest a team may owe before it has to wait: with 150 times as long as others have waited, these have waited for
 /// three seconds.
 const OWED: Duration = Duration::from_secs(450);
@@ -73,12 +77,14 @@ impl Site {
             line: Arc::default(),
             rests: Mutex::new(Instant::now()),
         });
-        Some(Import {
+        let import = Import {
             _of_user: of_user.try_acquire_owned().ok()?,
             _of_team: Arc::clone(&team.room).try_acquire_owned().ok()?,
             _of_all: Arc::clone(&self.imports).try_acquire_owned().ok()?,
             team,
-        })
+        };
+        let others = OF_A_TEAM - 1 - import.team.room.available_permits();
+        (self.imports.available_permits() >= LEFT * others).then_some(import)
     }
 }
 
@@ -204,13 +210,25 @@ mod tests {
     fn a_user_has_one_import_a_team_four_and_all_together_thirty_two() {
         let site = site();
         let import = |team_id, user_id| site.import(team(team_id), user(user_id));
-        let mut imports: Vec<_> = (0..32).map(|id| import(id / 4, id)).collect();
+        let of_team: Vec<_> = (0..4).map(|id| import(0, id)).collect();
+        assert!(of_team.iter().all(Option::is_some));
+        assert!(import(0, 4).is_none());
+        assert!(import(1, 0).is_none());
+        let mut imports: Vec<_> = (4..32).map(|id| import(id, id)).collect();
         assert!(imports.iter().all(Option::is_some));
-        assert!(import(8, 32).is_none());
+        assert!(import(32, 32).is_none());
         imports.pop();
-        assert!(import(0, 32).is_none());
-        assert!(import(8, 0).is_none());
-        assert!(import(8, 32).is_some());
+        assert!(import(32, 32).is_some());
+    }
+
+    #[test]
+    fn a_team_leaves_eight_imports_to_others_for_each_that_it_has() {
+        let site = site();
+        let import = |team_id, user_id| site.import(team(team_id), user(user_id));
+        let of_few: Vec<_> = (0..32).filter_map(|id| import(id / 4, id)).collect();
+        assert_eq!(of_few.len(), 24);
+        let of_others: Vec<_> = (100..200).filter_map(|id| import(id, id)).collect();
+        assert_eq!(of_others.len(), 8);
     }
 
     #[tokio::test(start_paused = true)]

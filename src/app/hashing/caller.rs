@@ -11,6 +11,7 @@ use crate::domain::browser_session::InBrowser;
 use crate::domain::device_cookie::Device;
 use crate::domain::holder::{Bearer, Holder};
 use crate::domain::id::{TeamId, UserId};
+use crate::domain::invitation::Invitation;
 use crate::domain::time::Timestamp;
 
 /// How far in the future a device cookie may be from: clocks differ. One of an earlier release has random bytes in place of the
@@ -25,7 +26,7 @@ pub(crate) struct Caller {
     pub(super) age: Duration,
     /// From where it comes; `None` for a command.
     pub(super) site: Option<IpNet>,
-    /// The team that answers for a known user.
+    /// The team that answers for a known user, or has made the invitation.
     pub(super) team: Option<TeamId>,
 }
 
@@ -80,7 +81,16 @@ impl Caller {
         }
     }
 
-    /// The user, if the caller is known.
+    /// A person who joins a team through this invitation.
+    pub(crate) fn invited(invitation: &Invitation, address: IpAddr) -> Caller {
+        Caller {
+            site: Some(surroundings(address)),
+            team: Some(invitation.team_id),
+            ..Caller::from(Holder::Invited(invitation.id.0))
+        }
+    }
+
+    /// The user, if the caller is a known one.
     pub(crate) fn user_id(&self) -> Option<UserId> {
         match self.bearer.holder {
             Holder::User(id) | Holder::Reset(id) => Some(UserId(id)),

@@ -9,7 +9,7 @@
 //!    password of each queue, not for all of them.
 //! 2. The first strangers in the queues of one site form one more queue, since the owner of a network often has the whole
 //!    site.
-//! 3. Known holders, who are known by a session, a device cookie or a link, wait in the order in which they came, but with
+//! 3. Known holders, who are known by a session, a device cookie or a link (also to join), wait in the order in which they came, but with
 //!    handicaps ([`crate::ranked`]): for each password that was recently hashed for the user, for the credential, for the
 //!    site and for the team, and for a new credential. So somebody with hundreds of accounts, or a thief who is signed in as
 //!    others are, waits for all who have seldom signed in. If too many wait, the last leaves. Whoever follows a link to set a

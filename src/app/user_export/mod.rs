@@ -63,14 +63,16 @@ impl App {
 
     /// Exports everything stored about a user, as indented JSON: the first 10,000 rows of each kind (fewer codes), and
     /// whether there are more (`moreDone`). It is sent piece by piece, and the next piece is read once the one before was
-    /// taken: of what may be long, no more than a piece is in memory.
+    /// taken: of what may be long, no more than a piece is in memory. Exports of a team's users are made in the team's turns.
     ///
     /// # Errors
     /// [`Error::Missing`] for an unknown user; any store error; [`Error::Unavailable`] when the receiver is gone.
     pub async fn tell_of_user(&self, id: UserId, to: mpsc::Sender<String>) -> Result<(), Error> {
         let busy = BusyTime::default();
         let tell = async {
-            let mut all = Told::to(to, id.into(), self.part_turns.clone(), &busy).await?;
+            let team = self.oldest_team(id).await?;
+            let holder = team.map_or(id.into(), Holder::from);
+            let mut all = Told::to(to, holder, self.part_turns.clone(), &busy).await?;
             self.tell_of_account(id, &mut all).await?;
             self.tell_of_sessions(id, &mut all).await?;
             self.tell_of_work(id, &mut all).await?;

@@ -1,6 +1,7 @@
 //! Many people who sign in at once.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -10,6 +11,7 @@ use invoicing::domain::audit::Actor;
 use invoicing::domain::id::{TeamId, UserId};
 use invoicing::domain::member::Role;
 use invoicing::domain::secret::Secret;
+use tokio::sync::Notify;
 
 use super::super::support::Service;
 use super::support::{PASSWORD, browser, look_up, sign_in};
@@ -32,16 +34,20 @@ async fn joined(service: &Service, team: TeamId, number: usize) -> Person {
     let email = format!("member{number}@example.com");
     let invited = service.app.invite(&Actor::Operator, team, &email, Role::Viewer).await;
     let mut browser = browser(&format!("198.51.{number}.1"));
-    let join = JoinAsNew {
-        link: invited.unwrap().secret,
-        name: "Member".into(),
-        password: Secret::from_text(PASSWORD),
-        browser: browser.clone(),
-    };
+    let join = join(&invited.unwrap().secret, &browser);
     let (_, cookies) = service.app.join_as_new(join).await.unwrap();
     let id = look_up(service, &cookies).await.unwrap().user.id;
     browser.device = cookies.device;
     Person { id, email, browser }
+}
+
+fn join(link: &Secret, browser: &Browser) -> JoinAsNew {
+    JoinAsNew {
+        link: link.clone(),
+        name: "Member".into(),
+        password: Secret::from_text(PASSWORD),
+        browser: browser.clone(),
+    }
 }
 
 /// Many members of a team.
@@ -101,4 +107,28 @@ async fn the_many_who_have_left_their_team_count_together() {
         left.await.unwrap();
     }
     assert_somebody_else_waits_for_few(&service, crowd).await;
+}
+
+#[tokio::test]
+async fn strangers_keep_somebody_who_joins_waiting_for_a_few_of_them_at_most() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let invited = service.app.invite(&Actor::Operator, team, "bo@example.com", Role::Viewer).await;
+    let link = invited.unwrap().secret;
+    let (others, one_is_refused) = (AtomicUsize::new(0), Notify::new());
+    let strangers = (0..MANY).map(async |site| {
+        let browser = browser(&format!("198.51.{site}.1"));
+        sign_in(&service, "nobody@example.com", PASSWORD, browser).await.unwrap_err();
+        others.fetch_add(1, Relaxed);
+        one_is_refused.notify_one();
+    });
+    let joined = async {
+        // By then all of them are in line.
+        one_is_refused.notified().await;
+        let joined = service.app.join_as_new(join(&link, &browser("203.0.113.1"))).await;
+        joined.unwrap();
+        others.load(Relaxed)
+    };
+    let (_, before) = tokio::join!(join_all(strangers), joined);
+    assert!(before <= MANY / 2, "{before}");
 }

@@ -1,5 +1,7 @@
 //! The export of everything stored about a user, as one document: events are read part by part.
 
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::catalog::{Catalog, Mode};
@@ -41,6 +43,28 @@ async fn of_any_number_of_events_all_are_told_and_ten_thousand_at_most() {
         let expected = (events.min(10_000), events > 10_000);
         assert_eq!((done, told["moreDone"] == true), expected);
     }
+}
+
+#[tokio::test]
+async fn exports_of_a_team_take_turns_so_that_of_another_team_is_made_first() {
+    let service = Service::new().await;
+    let (team, other) = (service.team().await, service.team().await);
+    let mut people = Vec::new();
+    for number in 0..6 {
+        let email = format!("{number}@example.com");
+        people.push(join(&service.app, team, &email, Role::Viewer).await.user_id);
+    }
+    people.push(join(&service.app, other, "bo@example.com", Role::Viewer).await.user_id);
+    service.database().change(&format!(
+        "INSERT INTO audit_event (id, actor, action, created_at) \
+         WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 2000) \
+         SELECT {RANDOM_ID}, \"user\".id, 'create-api-key', created_at FROM \"user\", number"
+    ));
+    let export = async |&id| service.app.export_user(id).await.map(|_| id);
+    let mut exports: FuturesUnordered<_> = people.iter().map(export).collect();
+    let first = exports.next().await.unwrap();
+    assert_eq!(Some(&first.unwrap()), people.last());
+    assert_eq!(exports.count().await, 6);
 }
 
 #[tokio::test]
