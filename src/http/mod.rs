@@ -60,7 +60,7 @@ pub(crate) use interceptor::{Intercepted, Interceptor};
 pub(crate) use received::received_form;
 pub use rejection::Error;
 pub(crate) use rest::{BrokenOff, Rest};
-pub(crate) use unpublished::{NoVariables, Variables, get, get_with_query, refuse_others, serve};
+pub(crate) use unpublished::{NoVariables, Variables, get, get_with_query, serve};
 
 /// Returns every endpoint of the server: both published interfaces, their documents, and pages that show them.
 ///

@@ -1,6 +1,7 @@
 //! Registers and serves endpoints besides the published operations: open to any client, and in no document.
 //!
-//! HEAD is answered like GET, without the body. Every other method is 405, in dropshot's words and with one `Allow`.
+//! HEAD is answered like GET, without the body. Every other method is 405, in dropshot's words and with one `Allow`, before
+//! it reaches an endpoint.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -12,9 +13,7 @@ use dropshot::{
 };
 use futures::FutureExt;
 use http::{Extensions, Method, Response};
-use openapi_dropshot_runtime::{
-    Admitted, METHODS, Rejection, check_path, header_value, method_not_allowed, without_body,
-};
+use openapi_dropshot_runtime::{Admitted, Rejection, check_path, without_body};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -54,7 +53,8 @@ pub(crate) fn get(
             })
         })?;
     }
-    refuse_others::<NoVariables>(api, path, "GET, HEAD")
+    api.methods.add(path, "GET, HEAD");
+    Ok(())
 }
 
 /// Adds `GET path`, which returns what `answer` makes of its query, or 400 if that is not a `Q`. There is no HEAD: it would
@@ -91,7 +91,8 @@ where
         all,
     );
     api.endpoints.register(endpoint.visible(false))?;
-    refuse_others::<NoVariables>(api, path, "GET")
+    api.methods.add(path, "GET");
+    Ok(())
 }
 
 /// Adds `POST path`, which takes a form.
@@ -111,7 +112,8 @@ where
     let endpoint: ApiEndpoint<Context> =
         ApiEndpoint::new(id, handler, method, URL_ENCODED, path, all);
     api.endpoints.register(endpoint.visible(false))?;
-    refuse_others::<NoVariables>(api, path, "POST")
+    api.methods.add(path, "POST");
+    Ok(())
 }
 
 /// Serves a request to `path` by the steps of a published operation; `name` is its name in metrics. `handle` answers the
@@ -149,31 +151,6 @@ where
     answer.headers_mut().extend(headers);
     answer.extensions_mut().extend(notes);
     Ok(sent(context, (path, name), answer, start.elapsed(), fail))
-}
-
-/// Refuses all methods of a path except those that `allow` lists.
-///
-/// # Errors
-/// When another endpoint has this path.
-pub(crate) fn refuse_others<P: Variables>(
-    api: &mut Api,
-    path: &'static str,
-    allow: &str,
-) -> Result<(), ApiDescriptionRegisterError> {
-    api.methods.add(path, allow);
-    let present: Vec<_> = allow.split(", ").collect();
-    let others = METHODS.into_iter().filter(|name| !present.contains(name));
-    for name in others {
-        // All of them are tokens, which is all that a method has to be.
-        let Ok(method) = Method::from_bytes(name.as_bytes()) else {
-            continue;
-        };
-        let allow = header_value(allow);
-        register::<P>(api, path, method, move |_| {
-            Err(method_not_allowed(allow.clone()))
-        })?;
-    }
-    Ok(())
 }
 
 /// The variables of a path.

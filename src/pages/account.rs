@@ -163,23 +163,24 @@ struct DeletePage {
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, PATH)
         .shows("show_account", show_account)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/name")
         .takes("change_name", change_name)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/password")
         .takes("change_password", change_password)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/leave")
         .takes("leave_team", leave_team)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/unlink")
         .takes("unlink_identity", unlink_identity)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/delete")
         .shows("show_delete_account", show_delete_account)?
         .takes("delete_account", delete_account)?
-        .and_no_more::<NoVariables>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_account(visit: Arc<Visit>, _: NoVariables) -> Answer {

@@ -27,7 +27,8 @@ use crate::http::Error::Overloaded;
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/account/export")
         .shows("export_account", export_account)?
-        .and_no_more::<NoVariables>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {

@@ -126,21 +126,22 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/teams/{team}/settings/integrations/api-keys")
         .shows("show_api_keys", show_api_keys)?
         .takes("create_api_key", create_api_key)?
-        .and_no_more::<TeamPath>()?;
+        .and_no_more();
     Route::new(
         api,
         site,
         "/teams/{team}/settings/integrations/api-keys/rotate",
     )
     .takes("rotate_api_key", rotate_api_key)?
-    .and_no_more::<TeamPath>()?;
+    .and_no_more();
     Route::new(
         api,
         site,
         "/teams/{team}/settings/integrations/api-keys/revoke",
     )
     .takes("revoke_api_key", revoke_api_key)?
-    .and_no_more::<TeamPath>()
+    .and_no_more();
+    Ok(())
 }
 
 fn path(team_id: TeamId) -> String {

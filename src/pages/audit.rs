@@ -116,10 +116,11 @@ fn told(action: Action) -> String {
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/settings/audit")
         .shows("show_audit", show_audit)?
-        .and_no_more::<TeamPath>()?;
+        .and_no_more();
     Route::new(api, site, "/teams/{team}/settings/audit.csv")
         .shows("export_audit", export_audit)?
-        .and_no_more::<TeamPath>()
+        .and_no_more();
+    Ok(())
 }
 
 fn path(team: &FramedTeam) -> String {

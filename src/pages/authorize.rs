@@ -57,7 +57,7 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, PATH)
         .shows("show_authorization", show_authorization)?
         .takes("authorize", authorize)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     let json = HeaderValue::from_static("application/json");
     let metadata = File::new(json, metadata(site.origin.as_str()));
     get(api, METADATA, move |context| {

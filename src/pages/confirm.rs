@@ -61,7 +61,8 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, PATH)
         .shows("show_confirm", show_confirm)?
         .takes("confirm", confirm)?
-        .and_no_more::<NoVariables>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_confirm(visit: Arc<Visit>, _: NoVariables) -> Answer {

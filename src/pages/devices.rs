@@ -57,19 +57,20 @@ struct DeviceRow {
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, PATH)
         .shows("show_devices", show_devices)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/devices/end-browser-session")
         .takes("end_browser_session", end_browser_session)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/devices/end-session")
         .takes("end_session", end_session)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/devices/end-app-sessions")
         .takes("end_app_sessions", end_app_sessions)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/devices/end-other-sessions")
         .takes("end_other_sessions", end_other_sessions)?
-        .and_no_more::<NoVariables>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_devices(visit: Arc<Visit>, _: NoVariables) -> Answer {

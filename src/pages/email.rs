@@ -34,11 +34,12 @@ struct EmailPage {
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/account/email")
         .takes("ask_for_email_change", ask_for_email_change)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/email/{token}")
         .shows("show_email_change", show_email_change)?
         .takes("change_email", change_email)?
-        .and_no_more::<TokenPath>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn ask_for_email_change(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {

@@ -38,7 +38,8 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/reset")
         .shows("show_forgotten", show_forgotten)?
         .takes("ask_for_reset", ask_for_reset)?
-        .and_no_more::<NoVariables>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_forgotten(visit: Arc<Visit>, _: NoVariables) -> Answer {

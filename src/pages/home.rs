@@ -30,7 +30,8 @@ struct HomePage {
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/")
         .shows("show_home", show_home)?
-        .and_no_more::<NoVariables>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_home(visit: Arc<Visit>, _: NoVariables) -> Answer {

@@ -66,7 +66,8 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/invitation/{token}")
         .shows("show_invitation", show_invitation)?
         .takes("accept_invitation", accept_invitation)?
-        .and_no_more::<TokenPath>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_invitation(visit: Arc<Visit>, path: TokenPath) -> Answer {

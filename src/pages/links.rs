@@ -78,10 +78,11 @@ impl LinkRow {
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/links")
         .shows("show_links", show_links)?
-        .and_no_more::<TeamPath>()?;
+        .and_no_more();
     Route::new(api, site, "/teams/{team}/links/revoke")
         .takes("revoke_link", revoke_link)?
-        .and_no_more::<TeamPath>()
+        .and_no_more();
+    Ok(())
 }
 
 fn path(team: &FramedTeam) -> String {

@@ -96,17 +96,18 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/teams/{team}/settings/members")
         .shows("show_members", show_members)?
         .takes("invite", invite)?
-        .and_no_more::<TeamPath>()?;
+        .and_no_more();
     Route::new(api, site, "/teams/{team}/settings/members/role")
         .takes("set_role", set_role)?
-        .and_no_more::<TeamPath>()?;
+        .and_no_more();
     Route::new(api, site, "/teams/{team}/settings/members/remove")
         .shows("show_remove_member", show_remove_member)?
         .takes("remove_member", remove_member)?
-        .and_no_more::<TeamPath>()?;
+        .and_no_more();
     Route::new(api, site, "/teams/{team}/settings/members/uninvite")
         .takes("uninvite", uninvite)?
-        .and_no_more::<TeamPath>()
+        .and_no_more();
+    Ok(())
 }
 
 fn path(team: &FramedTeam) -> String {

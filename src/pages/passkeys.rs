@@ -48,10 +48,11 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, PATH)
         .shows("show_add_passkey", show_add_passkey)?
         .takes("add_passkey", add_passkey)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/remove-passkey")
         .takes("remove_passkey", remove_passkey)?
-        .and_no_more::<NoVariables>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_add_passkey(visit: Arc<Visit>, _: NoVariables) -> Answer {

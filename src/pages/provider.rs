@@ -59,19 +59,20 @@ struct ProviderPage {
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/sign-in/provider")
         .shows("go_to_sign_in", go_to_sign_in)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/account/link")
         .shows("go_to_link", go_to_link)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/confirm/provider")
         .shows("go_to_confirm", go_to_confirm)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/invitation/{token}/provider")
         .shows("go_to_join", go_to_join)?
-        .and_no_more::<TokenPath>()?;
+        .and_no_more();
     Route::new(api, site, oidc::CALLBACK)
         .shows("come_back", come_back)?
-        .and_no_more::<NoVariables>()
+        .and_no_more();
+    Ok(())
 }
 
 /// Returns the provider's name, for pages that lead to it.

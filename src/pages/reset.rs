@@ -36,7 +36,8 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/reset/{token}")
         .shows("show_reset", show_reset)?
         .takes("reset_password", reset_password)?
-        .and_no_more::<TokenPath>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_reset(visit: Arc<Visit>, path: TokenPath) -> Answer {

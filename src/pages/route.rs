@@ -188,11 +188,8 @@ impl<'a> Route<'a> {
     }
 
     /// Refuses all other methods.
-    ///
-    /// # Errors
-    /// When another endpoint has this path.
-    pub(super) fn and_no_more<P: Variables>(self) -> Result<(), ApiDescriptionRegisterError> {
-        http::refuse_others::<P>(self.api, self.path, &self.allow.join(", "))
+    pub(super) fn and_no_more(self) {
+        self.api.methods.add(self.path, &self.allow.join(", "));
     }
 }
 

@@ -41,7 +41,8 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/setup/{token}")
         .shows("show_setup", show_setup)?
         .takes("set_up", set_up)?
-        .and_no_more::<TokenPath>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_setup(visit: Arc<Visit>, path: TokenPath) -> Answer {

@@ -66,13 +66,14 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/sign-in")
         .shows("show_sign_in", show_sign_in)?
         .takes("sign_in", sign_in)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/sign-in/passkey")
         .takes("sign_in_by_passkey", sign_in_by_passkey)?
-        .and_no_more::<NoVariables>()?;
+        .and_no_more();
     Route::new(api, site, "/sign-out")
         .takes("sign_out", sign_out)?
-        .and_no_more::<NoVariables>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_sign_in(visit: Arc<Visit>, _: NoVariables) -> Answer {

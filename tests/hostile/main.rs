@@ -33,6 +33,7 @@ mod somebody;
 mod strangers;
 mod suspects;
 mod thief;
+mod unread_bodies;
 mod violations;
 
 /// The program under attack.

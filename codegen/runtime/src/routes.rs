@@ -10,22 +10,28 @@
 //! 2. A method that is not one of [`METHODS`], to the letter (RFC 9110, section 9.1), is refused before it reaches
 //!    the router, which takes `get` for GET ([`Methods`]). For a path that is written like a route, the response is
 //!    405, with one `Allow`: the router's own would also name the methods that are registered only to be refused
-//!    ([`register_absent_methods`](crate::register_absent_methods)).
+//!    ([`register_absent_methods`](crate::register_absent_methods)). So is a method that a path outside of all
+//!    documents does not have.
 //! 3. A bad head ([`crate::head`]) is refused before step 2, on every path.
 //! 4. For a path that is written like no route, but close to a published one, the 404 names that one
 //!    ([`crate::hint`]).
-//! 5. The rest is left to the router: 400 if a path cannot be decoded.
-//! 6. dropshot logs these refusals itself, with the internal message of the error and without any header. So that the
+//! 5. A path that cannot be decoded is refused as the router does: 400. Nothing is left for the router to refuse.
+//! 6. Nobody reads the body of a request that is refused here, so hyper closes the connection if there is one. The
+//!    response says so (`Connection: close`), or a proxy would send the request of another client there. hyper says it
+//!    by itself only if the body was dropped before the response was there, as endpoints do.
+//! 7. dropshot logs these refusals itself, with the internal message of the error and without any header. So that the
 //!    log can name the client for whom a proxy forwards, the message is what proxies reported about it
 //!    ([`forwarded`]).
 //!
-//! For steps 2 to 4, dropshot has one hook in front of its router: it asks which version of an API a request is for.
+//! For steps 2 to 6, dropshot has one hook in front of its router: it asks which version of an API a request is for.
 //! All requests are for the same one; only the call is needed.
 
 use dropshot::{
     Body, ClientErrorStatusCode, DynamicVersionPolicy, HttpError, VersionPolicy, semver::Version,
 };
-use http::header::{ALLOW, CACHE_CONTROL, HeaderName, HeaderValue};
+use http::Method;
+use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue};
+use hyper::body::Body as _;
 use percent_encoding::percent_decode_str;
 use slog::Logger;
 
@@ -49,6 +55,14 @@ struct Route {
     allow: HeaderValue,
     /// Whether it is in a document.
     published: bool,
+}
+
+impl Route {
+    /// Whether an endpoint takes the method, if only to refuse it in the document's words.
+    fn takes(&self, method: &Method) -> bool {
+        let mut all = self.allow.as_bytes().split(|byte| b", ".contains(byte));
+        self.published || all.any(|it| it == method.as_str().as_bytes())
+    }
 }
 
 impl Methods {
@@ -95,36 +109,41 @@ impl From<Methods> for VersionPolicy {
 }
 
 impl DynamicVersionPolicy for Methods {
-    /// Steps 2 to 4, and 6.
+    /// Steps 2 to 7.
     fn request_extract_version(
         &self,
         request: &http::Request<Body>,
         _: &Logger,
     ) -> Result<Version, HttpError> {
         const ANY: Version = Version::new(1, 0, 0);
-        match self.check(request) {
-            Ok(()) => Ok(ANY),
-            Err(error) => Err(HttpError {
-                internal_message: said_by_proxies(request),
-                ..error
-            }),
+        let Err(mut error) = self.check(request) else {
+            return Ok(ANY);
+        };
+        // Step 6. HTTP/2 has no such header, and ends the stream alone.
+        if request.version() <= http::Version::HTTP_11 && !request.body().is_end_stream() {
+            let close = HeaderValue::from_static("close");
+            error.headers_mut().insert(CONNECTION, close);
         }
+        error.internal_message = said_by_proxies(request);
+        Err(error)
     }
 }
 
 impl Methods {
-    /// Steps 3, 2 and 4, in this order.
+    /// Steps 3, 2, 4 and 5, in this order.
     fn check<B>(&self, request: &http::Request<B>) -> Result<(), HttpError> {
         check_head(request)?;
         let is_method = METHODS.contains(&request.method().as_str());
         let path = request.uri().path();
         match self.0.iter().find(|route| is_written_as(route.path, path)) {
-            Some(_) if is_method => Ok(()),
-            Some(route) => Err(method_not_allowed(route.allow.clone())),
+            Some(route) if !is_method || !route.takes(request.method()) => {
+                Err(method_not_allowed(route.allow.clone()))
+            }
+            Some(_) if is_readable(path) => Ok(()),
+            Some(_) => Err(unreadable()),
             None => match self.meant(path) {
                 Some(meant) => Err(no_route_but(meant)),
-                // The router's response says why it cannot be read.
-                None if is_method && !is_readable(path) => Ok(()),
+                None if is_method && !is_readable(path) => Err(unreadable()),
                 None => Err(no_route()),
             },
         }
@@ -134,13 +153,13 @@ impl Methods {
 /// Where proxies report the client for whom they forward.
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The start of the internal message of an error of step 6.
+/// The start of the internal message of an error of step 7.
 const FORWARDED: &str = "forwarded for: ";
 
 /// How much of the header is kept, counted from its end, which the nearest proxy has written.
 const LONGEST: usize = 512;
 
-/// Step 6: all lines of `X-Forwarded-For` as one list.
+/// Step 7: all lines of `X-Forwarded-For` as one list.
 fn said_by_proxies<B>(request: &http::Request<B>) -> String {
     let lines = request.headers().get_all(X_FORWARDED_FOR).iter();
     // Anything that is not ASCII is not an address, and ends the list there (`to_str` refuses it).
@@ -188,6 +207,10 @@ pub fn method_not_allowed(allow: HeaderValue) -> HttpError {
 fn no_route() -> HttpError {
     let why = "no route is written like this";
     HttpError::for_not_found(None, why.to_owned())
+}
+
+fn unreadable() -> HttpError {
+    HttpError::for_bad_request(None, "invalid path encoding".to_owned())
 }
 
 fn no_route_but(meant: &str) -> HttpError {
@@ -277,8 +300,9 @@ mod tests {
         for method in METHODS {
             let nowhere = Some((StatusCode::NOT_FOUND, None));
             assert_eq!(refused(method, "/b"), nowhere, "{method}");
-            for unreadable in ["/%ff", "/../b", "/b/./c"] {
-                assert_eq!(refused(method, unreadable), None, "{method}");
+            for unreadable in ["/%ff", "/../b", "/b/./c", "/a/%ff"] {
+                let bad = Some((StatusCode::BAD_REQUEST, None));
+                assert_eq!(refused(method, unreadable), bad, "{method}");
             }
         }
     }
@@ -317,6 +341,21 @@ mod tests {
         let meant = "Not Found: the published path closest to this one is /items/{id}";
         assert_eq!(told("GET", "/item/1").as_deref(), Some(meant));
         assert_eq!(told("GET", "/doc").as_deref(), Some("Not Found"));
+    }
+
+    #[test]
+    fn what_is_refused_closes_the_connection_of_http1_if_its_body_is_not_read() {
+        let closes = |version, body: &'static str| {
+            let request = http::Request::builder().uri("/b").version(version);
+            let request = request.header("host", "a").body(Body::from(body)).unwrap();
+            let log = Logger::root(slog::Discard, slog::o!());
+            let refused = Methods::default().request_extract_version(&request, &log);
+            let headers = refused.unwrap_err().headers;
+            headers.is_some_and(|it| it[CONNECTION] == "close")
+        };
+        assert!(closes(http::Version::HTTP_11, "x"));
+        assert!(!closes(http::Version::HTTP_11, ""));
+        assert!(!closes(http::Version::HTTP_2, "x"));
     }
 
     #[test]

@@ -30,7 +30,8 @@ const MOST: usize = 250;
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/products/export.csv")
         .shows("export_products", export_products)?
-        .and_no_more::<TeamPath>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn export_products(visit: Arc<Visit>, path: TeamPath) -> Answer {

@@ -91,14 +91,15 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/teams/{team}/products/new")
         .shows("show_new_product", show_new_product)?
         .takes("add_product", create_product)?
-        .and_no_more::<TeamPath>()?;
+        .and_no_more();
     Route::new(api, site, "/teams/{team}/products/edit")
         .shows("show_product", show_product)?
         .takes("edit_product", update_product)?
-        .and_no_more::<TeamPath>()?;
+        .and_no_more();
     Route::new(api, site, "/teams/{team}/products/archive")
         .takes("archive_on_page", archive_product)?
-        .and_no_more::<TeamPath>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_new_product(visit: Arc<Visit>, path: TeamPath) -> Answer {

@@ -75,11 +75,12 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/teams/{team}/products/import")
         .shows("show_import", show_import)?
         .takes_file("plan_import", begin_upload, plan_import)?
-        .and_no_more::<TeamPath>()?;
+        .and_no_more();
     Route::new(api, site, "/teams/{team}/products/import/plan")
         .shows("show_import_plan", show_import_plan)?
         .takes("carry_out_import", carry_out_import)?
-        .and_no_more::<TeamPath>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_import(visit: Arc<Visit>, path: TeamPath) -> Answer {

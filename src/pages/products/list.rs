@@ -66,7 +66,8 @@ impl ProductsPage {
 pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
     Route::new(api, site, "/teams/{team}/products")
         .shows("show_products", show_products)?
-        .and_no_more::<TeamPath>()
+        .and_no_more();
+    Ok(())
 }
 
 async fn show_products(visit: Arc<Visit>, path: TeamPath) -> Answer {

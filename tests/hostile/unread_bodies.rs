@@ -1,0 +1,118 @@
+//! A body that nobody reads: hyper closes the connection after the response. A proxy that was not told so sends the request
+//! of another client there, who gets 502.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use test_support::given;
+use test_support::service::Service;
+
+use crate::BINARY;
+use crate::people::ORIGIN;
+
+/// More than arrives with the head.
+const BODY: usize = 40_000;
+
+/// A request of each kind: what refuses it, and what reads its body.
+const REQUESTS: [(&str, &str); 28] = [
+    ("POST", "/nothing"),
+    ("POST", "/api/v1/product"),
+    ("POST", "/%ff"),
+    ("POST", "/api/v1/products/%ff"),
+    ("BREW", "/api/v1/products"),
+    ("PUT", "/api/v1/products"),
+    ("OPTIONS", "/api/v1/products"),
+    ("GET", "/api/v1/products"),
+    ("POST", "/api/v1/products"),
+    ("POST", "//api/v1/products"),
+    ("POST", "/api/auth/mobile/token"),
+    ("GET", "/"),
+    ("HEAD", "/docs"),
+    ("GET", "/docs"),
+    ("POST", "/docs"),
+    ("GET", "/docs/page.css"),
+    ("GET", "/api/v1/openapi.json"),
+    ("PUT", "/api/v1/openapi.json"),
+    ("GET", "/assets/style.css"),
+    ("GET", "/sign-in"),
+    ("GET", "/sign-in?x=%zz"),
+    ("POST", "/sign-in"),
+    ("PUT", "/sign-in"),
+    ("GET", "/setup/x"),
+    ("POST", "/setup/x"),
+    ("GET", "/teams/x/products"),
+    ("POST", "/teams/x/products/import"),
+    ("GET", "/api/auth/mobile/authorize?client_id=%zz"),
+];
+
+/// Sends a request with a body, and another one if the connection was not to be closed. Returns whether that was answered.
+fn is_closed_silently(address: &str, method: &str, path: &str, more: &str) -> bool {
+    let stream = TcpStream::connect(address).expect("it listens");
+    let wait = |time| stream.set_read_timeout(Some(time)).expect("not zero");
+    let mut stream = BufReader::new(&stream);
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {BODY}\r\n\
+         Content-Type: application/json\r\n{more}\r\n"
+    );
+    let sent = stream.get_mut().write_all(head.as_bytes());
+    sent.expect("the head is read");
+    // Who does not read the body answers before it comes.
+    wait(Duration::from_millis(300));
+    let answered = read_head(&mut stream);
+    wait(Duration::from_secs(20));
+    // The server may have closed the connection.
+    let _ = stream.get_mut().write_all(&[b'x'; BODY]);
+    let Some(head) = answered.or_else(|| read_head(&mut stream)) else {
+        // What the server had sent is gone, too.
+        return false;
+    };
+    if head.to_lowercase().contains("connection: close") {
+        return false;
+    }
+    let next = format!("GET /docs HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let sent = stream.get_mut().write_all(next.as_bytes());
+    sent.is_err() || read_head(&mut stream).is_none()
+}
+
+/// Reads a response to its end, and returns its head: from its status to the empty line.
+fn read_head(stream: &mut impl BufRead) -> Option<String> {
+    let mut head = String::new();
+    loop {
+        let before = head.len();
+        if stream.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+        if &head[before..] != "\r\n" {
+            continue;
+        }
+        // Another head follows the one that only told the client to go on.
+        if !head.starts_with("HTTP/1.1 100") {
+            break;
+        }
+        head.clear();
+    }
+    let lower = head.to_lowercase();
+    let length = lower
+        .lines()
+        .find_map(|it| it.strip_prefix("content-length: "));
+    let length = length.map_or(0, |it| it.parse().expect("a number"));
+    let mut body = Vec::new();
+    stream.take(length).read_to_end(&mut body).ok()?;
+    Some(head)
+}
+
+#[tokio::test]
+async fn a_connection_is_not_closed_without_being_told_when_a_body_is_not_read() {
+    let service = given!(Service::own(BINARY, &[("INVOICING_ORIGIN", ORIGIN)]));
+    let address = service.caller.base_url().trim_start_matches("http://");
+    let mut closed = Vec::new();
+    for (method, path) in REQUESTS {
+        for more in ["", "Expect: 100-continue\r\n"] {
+            if is_closed_silently(address, method, path, more) {
+                closed.push(format!("{method} {path} {more}"));
+            }
+        }
+    }
+    assert!(closed.is_empty(), "{closed:#?}");
+}
