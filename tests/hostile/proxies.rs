@@ -14,6 +14,7 @@ use crate::attack::bodies::Cut;
 use crate::attack::{self, Protocol, Request, Target, answers, bodies, idle};
 use crate::full_page;
 use crate::others::Others;
+use crate::people::ORIGIN;
 use crate::process::Process;
 use crate::proxy::{Kind, Proxy};
 use crate::scale::sized;
@@ -182,6 +183,19 @@ async fn a_file_of_five_megabytes_reaches_the_service(kind: Kind) {
     assert_eq!(answer.status, 303, "{kind:?}: {answer:?}");
 }
 
+/// The head of the redirect is not too long for the proxy.
+async fn the_longest_way_back_from_signing_in(kind: Kind) {
+    let service = given!(Service::own(BINARY, &[("INVOICING_ORIGIN", ORIGIN)]));
+    let proxy = Proxy::start(kind, &service);
+    let path = format!("/account?{}", "%22".repeat(2_500));
+    let caller = proxy.caller();
+    let asked = caller.send_unchecked(caller::Request::new("GET", path));
+    let answer = asked.await.expect("an answer comes");
+    assert_eq!(answer.status, 303, "{kind:?}: {answer:?}");
+    let sign_in = answer.header("location").expect("the sign-in page");
+    assert!(sign_in.len() > 12_000, "{sign_in}");
+}
+
 mod haproxy {
     use super::Kind::Haproxy;
 
@@ -208,6 +222,11 @@ mod haproxy {
     #[tokio::test]
     async fn a_handshake_that_does_not_begin_is_ended() {
         super::a_handshake_that_does_not_begin(Haproxy).await;
+    }
+
+    #[tokio::test]
+    async fn the_longest_way_back_from_signing_in_passes() {
+        super::the_longest_way_back_from_signing_in(Haproxy).await;
     }
 
     #[tokio::test]
@@ -242,6 +261,11 @@ mod nginx {
     #[tokio::test]
     async fn a_handshake_that_does_not_begin_is_ended() {
         super::a_handshake_that_does_not_begin(Nginx).await;
+    }
+
+    #[tokio::test]
+    async fn the_longest_way_back_from_signing_in_passes() {
+        super::the_longest_way_back_from_signing_in(Nginx).await;
     }
 
     #[tokio::test]
