@@ -5,7 +5,8 @@
 //!
 //! 1. Each [`Holder`] has a queue of its own. A free turn goes to the queue whose holder has the fewest turns; among equals,
 //!    to the one [served least](Served), and then to the one served the longest ago. So waiting a thousand times does not
-//!    help, nor does having a thousand accounts.
+//!    help, nor does having a thousand accounts. While holders that [stand for many](Holder::is_many) wait, one of them gets
+//!    each [fourth](IN_A_ROW) turn at least, however many accounts there are.
 //! 2. No holder has more than its [share](Holder::share): all scripts that wait for one row, or for one lock, are of one
 //!    holder, and there is a connection for the others.
 //! 3. Otherwise no turn stays free while a script waits.
@@ -29,6 +30,9 @@ use crate::pace::Pace;
 use crate::tally::Count;
 use served::Served;
 
+/// How many turns in a row are of holders that stand for one, while others wait.
+const IN_A_ROW: usize = 3;
+
 /// The turns of a pool, or of what else is shared.
 pub(crate) struct Turns(Arc<Queue>);
 
@@ -45,8 +49,10 @@ struct State {
     in_hand: usize,
     /// All holders that have a turn or wait for one.
     lines: HashMap<Holder, Line>,
-    /// The holders that wait and may have another turn, in the order of step 1.
-    next: BTreeSet<(Rank, Holder)>,
+    /// The holders that wait and may have another turn, in the order of step 1: those that stand for one, and for many.
+    next: [BTreeSet<(Rank, Holder)>; 2],
+    /// How many turns in a row were of holders that stand for one.
+    in_a_row: usize,
     served: Served,
     /// Counts all events, to tell their order.
     events: u64,
@@ -102,11 +108,14 @@ impl Turns {
             let mut state = self.0.state();
             state.size = size;
             // Step 2: the shares are others now.
-            let next = |(holder, line): (&Holder, &Line)| {
-                line.is_next(holder.share(size))
-                    .then_some((line.rank, *holder))
-            };
-            state.next = state.lines.iter().filter_map(next).collect();
+            let State { lines, next, .. } = &mut *state;
+            *next = Default::default();
+            for (holder, line) in lines
+                .iter()
+                .filter(|(it, line)| line.is_next(it.share(size)))
+            {
+                next[usize::from(holder.is_many())].insert((line.rank, *holder));
+            }
             std::iter::from_fn(|| state.serve(&self.0)).collect()
         };
         for (waiting, turn) in served {
@@ -199,12 +208,23 @@ impl State {
         if self.in_hand >= self.size {
             return None;
         }
-        let (_, next) = self.next.first().copied()?;
+        let next = self.next()?;
+        self.in_a_row = if next.is_many() { 0 } else { self.in_a_row + 1 };
         let (_, waiting) = self.change(next, |line| {
             line.pace.moves(Instant::now().into_std());
             line.waiting.pop_first()
         })?;
         Some((waiting, self.hand(queue, next)))
+    }
+
+    /// The holder that is next.
+    fn next(&self) -> Option<Holder> {
+        let [one, many] = self.next.each_ref().map(BTreeSet::first);
+        let next = match (one, many) {
+            (Some(one), Some(many)) if self.in_a_row < IN_A_ROW => one.min(many),
+            (one, many) => many.or(one)?,
+        };
+        Some(next.1)
     }
 
     fn hand(&mut self, queue: &Arc<Queue>, holder: Holder) -> Turn {
@@ -238,10 +258,11 @@ impl State {
             waiting: BTreeMap::new(),
             pace: Pace::begin(Instant::now().into_std()),
         });
-        self.next.remove(&(line.rank, holder));
+        let next = &mut self.next[usize::from(holder.is_many())];
+        next.remove(&(line.rank, holder));
         let changed = change(line);
         if line.is_next(holder.share(self.size)) {
-            self.next.insert((line.rank, holder));
+            next.insert((line.rank, holder));
         }
         if line.waiting.is_empty() && line.rank.in_hand == 0 {
             self.lines.remove(&holder);

@@ -137,6 +137,11 @@ impl Holder {
         )
     }
 
+    /// Whether it stands for many callers, about whom something is known or not.
+    pub fn is_many(self) -> bool {
+        self.is_several() || matches!(self, Holder::Strangers | Holder::SignIns | Holder::Links)
+    }
+
     /// Whether it is an address; one person may have many of them.
     pub fn is_address(self) -> bool {
         matches!(self, Holder::Address(_))

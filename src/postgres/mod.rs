@@ -128,6 +128,7 @@ pub struct Postgres {
     lookups: Lookups,
     credentials: Lookups,
     sign_ins: Lookups,
+    strangers: Lookups,
     found_version: i64,
 }
 
@@ -165,6 +166,7 @@ impl Postgres {
             lookups: Lookups::new(&connections, Holder::Lookups),
             credentials: Lookups::new(&connections, Holder::Credentials),
             sign_ins: Lookups::new(&connections, Holder::SignIns),
+            strangers: Lookups::new(&connections, Holder::Strangers),
             connections,
             found_version,
         })
@@ -204,6 +206,11 @@ impl Postgres {
         &self.credentials
     }
 
+    /// The lookups of credentials that may be nobody's.
+    pub(crate) fn strangers(&self) -> &Lookups {
+        &self.strangers
+    }
+
     /// The lookups for those who sign in or exchange a code or token, for whom nobody else waits.
     pub(crate) fn sign_ins(&self) -> &Lookups {
         &self.sign_ins
@@ -225,7 +232,8 @@ impl Postgres {
                 + self.groups.waiting()
                 + self.lookups.waiting()
                 + self.credentials.waiting()
-                + self.sign_ins.waiting(),
+                + self.sign_ins.waiting()
+                + self.strangers.waiting(),
             connections: pool.size,
             used,
             most: pool.max_size,

@@ -4,7 +4,7 @@
 //! changes that arrive while a commit is under way are committed together:
 //!
 //! 1. [`Writer::write`] puts a job into a bounded queue and waits. When the queue is full, or the job's turn would not come
-//!    within a second (`forecast.rs`), it is `Unavailable` at once.
+//!    within a second (`forecast.rs`), it is `Unavailable` at once. A job that [goes first](Order) overtakes the queue.
 //! 2. The thread takes the first job and whatever else is waiting, up to [`GROUP`]. Unless clients come one at a time, it
 //!    yields to other threads as long as that brings more. Then it begins one transaction (`BEGIN IMMEDIATE`; while another
 //!    process holds the lock, it waits for it).
@@ -24,7 +24,7 @@ mod forecast;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,7 @@ use super::handle::Handle;
 use super::wal::Checkpointer;
 use crate::domain::Cause;
 use crate::domain::Error;
+pub(crate) use forecast::Order;
 use forecast::{Forecast, GROUP};
 
 /// Jobs that may wait. At a commit every few milliseconds, a queue this long is a second or two of work.
@@ -47,7 +48,7 @@ pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The writing half of the store.
 pub(super) struct Writer {
     /// `None` only while being dropped.
-    queue: Option<SyncSender<Job>>,
+    queue: Option<Queue>,
     forecast: Arc<Forecast>,
     counts: Arc<Counts>,
     thread: Option<JoinHandle<()>>,
@@ -66,6 +67,18 @@ trait Change: Send {
 }
 
 type Job = Box<dyn Change>;
+
+struct Queue {
+    /// `None` has the thread look for those that go first.
+    in_turn: SyncSender<Option<Job>>,
+    first: Sender<Job>,
+}
+
+/// The jobs of the [`Queue`].
+struct Jobs {
+    in_turn: Receiver<Option<Job>>,
+    first: Receiver<Job>,
+}
 
 struct Pending<F, T> {
     script: F,
@@ -118,7 +131,12 @@ impl Writer {
         mut log: Checkpointer,
         counts: &Arc<Counts>,
     ) -> Result<Writer, Cause> {
-        let (queue, jobs) = sync_channel(QUEUE);
+        let ((in_turn, its), (first, firsts)) = (sync_channel(QUEUE), channel());
+        let queue = Queue { in_turn, first };
+        let jobs = Jobs {
+            in_turn: its,
+            first: firsts,
+        };
         let forecast = Arc::new(Forecast::new(Instant::now()));
         let (pace, its) = (Arc::clone(&forecast), Arc::clone(counts));
         let thread = Builder::new().name("sqlite-writer".into()).spawn(move || {
@@ -147,6 +165,7 @@ impl Writer {
     /// the disk does not come free within [`WRITE_TIMEOUT`], or the commit fails.
     pub(super) async fn write<T: Send + 'static>(
         &self,
+        order: Order,
         script: impl Fn(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
@@ -156,7 +175,7 @@ impl Writer {
             .ok_or_else(|| Error::unavailable(STOPPED))?;
         // The runtime's clock, which tests advance.
         let now = tokio::time::Instant::now().into_std();
-        if !self.forecast.enter(now) {
+        if !self.forecast.enter(order, now) {
             self.counts.refused.one();
             return Err(Error::unavailable("the queue of changes is too long"));
         }
@@ -166,7 +185,7 @@ impl Writer {
             reply,
             came: now,
         });
-        queue.try_send(job).map_err(|refused| {
+        queue.put(order, job).map_err(|refused| {
             self.forecast.leave();
             match refused {
                 TrySendError::Full(_) => {
@@ -189,6 +208,24 @@ impl Writer {
     }
 }
 
+impl Queue {
+    fn put(&self, order: Order, job: Job) -> Result<(), TrySendError<Option<Job>>> {
+        let in_turn = match order {
+            Order::InTurn => Some(job),
+            Order::First => {
+                let sent = self.first.send(job);
+                sent.map_err(|refused| TrySendError::Disconnected(Some(refused.0)))?;
+                None
+            }
+        };
+        match self.in_turn.try_send(in_turn) {
+            // The thread is not waiting.
+            Err(TrySendError::Full(None)) => Ok(()),
+            sent => sent,
+        }
+    }
+}
+
 const STOPPED: &str = "the writer has stopped";
 
 /// Lets the group under way commit, and closes the file before this returns.
@@ -205,13 +242,17 @@ impl Drop for Writer {
 /// closed and empty.
 fn commit_next(
     handle: &Handle,
-    jobs: &Receiver<Job>,
+    jobs: &Jobs,
     (forecast, counts): (&Forecast, &Counts),
     before: usize,
 ) -> Option<usize> {
-    let first = jobs.recv().ok()?;
+    let first = jobs.in_turn.recv().ok()?;
     let mut group = gather(first, jobs, before);
     let changes = group.len();
+    if changes == 0 {
+        // Those that go first went with the group before.
+        return Some(before);
+    }
     forecast.begin(changes);
     let begun = Instant::now();
     for job in &group {
@@ -246,17 +287,20 @@ fn commit_next(
 /// job would otherwise be alone, and those that the async threads are about to send would have to wait for the next commit.
 /// A client that is alone is spared that: if another program wants the core too, to yield is to wait for its turn to end,
 /// and a create took 1.5 ms instead of 0.3.
-fn gather(first: Job, jobs: &Receiver<Job>, before: usize) -> Vec<Job> {
+fn gather(first: Option<Job>, jobs: &Jobs, before: usize) -> Vec<Job> {
     let mut group = Vec::with_capacity(GROUP);
-    group.push(first);
-    group.extend(jobs.try_iter().take(GROUP - 1));
+    group.extend(first);
+    let in_turn = || jobs.in_turn.try_iter().flatten();
+    group.extend(in_turn().take(GROUP - group.len()));
     let mut more = before > 1 || group.len() > 1;
     while more && group.len() < GROUP {
         let found = group.len();
         std::thread::yield_now();
-        group.extend(jobs.try_iter().take(GROUP - found));
+        group.extend(in_turn().take(GROUP - found));
         more = group.len() > found;
     }
+    // Behind the others: what told of one of these may have been among them.
+    group.extend(jobs.first.try_iter());
     group
 }
 

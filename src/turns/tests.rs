@@ -77,6 +77,37 @@ fn who_asks_now_and_then_is_before_hundreds_who_ask_all_the_time() {
     assert!(is_served(&mut now_and_then).is_some());
 }
 
+/// Each account is a holder, and a person may have hundreds.
+#[test]
+fn who_stands_for_many_has_each_fourth_turn_beside_hundreds_who_ask_all_the_time() {
+    for many in [Holder::Parts, Holder::Strangers] {
+        let turns = Turns::new(1, &Arc::default());
+        let mut turn = taken(&turns, team(0), 1).pop();
+        let mut accounts: Vec<_> = (0..900).map(|it| waiting(&turns, team(it % 300))).collect();
+        let mut of_many = Vec::new();
+        let mut served = 0;
+        for round in 0..800 {
+            if of_many.is_empty() {
+                of_many.push(waiting(&turns, many));
+            }
+            drop(turn.take());
+            let found = of_many.iter_mut().chain(&mut accounts).enumerate();
+            let (at, next) = found
+                .filter_map(|(at, it)| Some((at, is_served(it)?)))
+                .next()
+                .unwrap();
+            turn = Some(next);
+            if at == 0 {
+                of_many.clear();
+                served += usize::from(round >= 400);
+            } else {
+                drop(accounts.swap_remove(at - 1));
+            }
+        }
+        assert_eq!(served, 100, "{many:?}");
+    }
+}
+
 /// Turns that a holder had while no other asked do not make it wait for all others.
 #[test]
 fn who_has_had_much_waits_for_a_few_turns_of_each_who_comes_then() {

@@ -10,6 +10,15 @@ use crate::pace::Pace;
 /// group does not wait noticeably for the last.
 pub(super) const GROUP: usize = 256;
 
+/// When a change is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// After those that came before.
+    InTurn,
+    /// With the next group. For the few changes whose callers hold what all others wait for.
+    First,
+}
+
 /// Foresees the wait in one queue.
 #[derive(Debug)]
 pub(super) struct Forecast(Mutex<State>);
@@ -33,14 +42,18 @@ impl Forecast {
         }))
     }
 
-    /// Counts a change that comes at `now`, unless it has to be refused; returns whether it was counted.
+    /// Counts a change that comes at `now`, unless it has to be refused; returns whether it was counted. One that goes first
+    /// does not wait for the others.
     #[must_use]
-    pub(super) fn enter(&self, now: Instant) -> bool {
+    pub(super) fn enter(&self, order: Order, now: Instant) -> bool {
         let mut state = self.state();
         if state.queued == 0 && !state.under_way {
             state.pace = Pace::begin(now);
         }
-        let groups = state.queued / GROUP + usize::from(state.under_way);
+        let groups = match order {
+            Order::InTurn => state.queued / GROUP + usize::from(state.under_way),
+            Order::First => usize::from(state.under_way),
+        };
         let admitted = state.pace.admits(groups, now);
         state.queued += usize::from(admitted);
         admitted
@@ -87,11 +100,11 @@ mod tests {
     fn after_groups(millis: &[u64]) -> (Forecast, Instant) {
         let mut now = Instant::now();
         let forecast = Forecast::new(now);
-        assert!(forecast.enter(now), "nothing was before it");
+        assert!(forecast.enter(Order::InTurn, now), "nothing was before it");
         for &took in millis {
             forecast.begin(1);
             now += Duration::from_millis(took);
-            assert!(forecast.enter(now), "of {millis:?}");
+            assert!(forecast.enter(Order::InTurn, now), "of {millis:?}");
             forecast.end(now);
         }
         forecast.begin(1);
@@ -100,7 +113,9 @@ mod tests {
 
     /// How many changes are admitted at once, up to a limit that no queue reaches.
     fn admitted(forecast: &Forecast, now: Instant) -> usize {
-        (0..100_000).take_while(|_| forecast.enter(now)).count()
+        (0..100_000)
+            .take_while(|_| forecast.enter(Order::InTurn, now))
+            .count()
     }
 
     #[test]
@@ -116,11 +131,11 @@ mod tests {
     #[test]
     fn nobody_is_let_in_behind_a_group_that_takes_longer_than_the_limit() {
         let (forecast, now) = after_groups(&[1]);
-        assert!(forecast.enter(now + Duration::from_secs(1)));
-        assert!(!forecast.enter(now + Duration::from_secs(2)));
+        assert!(forecast.enter(Order::InTurn, now + Duration::from_secs(1)));
+        assert!(!forecast.enter(Order::InTurn, now + Duration::from_secs(2)));
         forecast.end(now + Duration::from_secs(2));
         assert!(
-            forecast.enter(now + Duration::from_secs(2)),
+            forecast.enter(Order::InTurn, now + Duration::from_secs(2)),
             "the next may try"
         );
     }
@@ -128,7 +143,7 @@ mod tests {
     #[test]
     fn a_queue_that_was_empty_begins_anew_however_slow_it_was() {
         let (forecast, now) = after_groups(&[900; 20]);
-        assert!(!forecast.enter(now));
+        assert!(!forecast.enter(Order::InTurn, now));
         forecast.end(now);
         assert!(admitted(&forecast, now) > 10 * GROUP);
     }
