@@ -5,7 +5,8 @@
 //!
 //! 1. a request, from when its caller is checked until its answer is made, and later while a further part of it is made;
 //! 2. an answer, until its last byte has been handed to the connection's socket, or given up;
-//! 3. an answer of which no byte has been taken for [`STUCK`] is not waited for;
+//! 3. an answer of which no byte has been taken for [`STUCK`] is not waited for, nor is a body that has not arrived so long
+//!    after the server began to stop: its request is refused (503);
 //! 4. nor is anything that starts later than [`GRACE`] after the server began to stop, or a client could keep it running by
 //!    sending more. Such requests are refused (503), except those of strangers, which cost little.
 
@@ -13,13 +14,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 /// How long nothing may be under way before the server assumes that nothing more comes. Long enough for bytes that TLS still
 /// holds to reach their socket.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// How long a peer may leave its answer unread while the server waits to stop.
+/// How long a peer may leave its answer unread, or a body on the way, while the server waits to stop.
 const STUCK: Duration = Duration::from_secs(5);
 
 /// How long after the server began to stop new work is still waited for: a client has to see the GOAWAY first.
@@ -37,6 +39,8 @@ pub(crate) struct Traffic {
     sent: AtomicU64,
     /// Whether it is too late to start anything.
     closed: AtomicBool,
+    /// Whether it is too late for bodies that are on the way.
+    late: watch::Sender<bool>,
 }
 
 /// A request under way, until its last clone is dropped.
@@ -73,6 +77,17 @@ impl Traffic {
         !self.closed.load(Ordering::Relaxed)
     }
 
+    /// Waits for a body. Returns `None` if it comes too late.
+    pub(crate) async fn body<T>(&self, body: impl Future<Output = T>) -> Option<T> {
+        let mut late = self.late.subscribe();
+        tokio::select! {
+            biased;
+            body = body => Some(body),
+            // The sender lives as long as `self`.
+            _ = late.wait_for(|late| *late) => None,
+        }
+    }
+
     /// Registers a piece of an answer that waits to be sent.
     pub(crate) fn piece(self: &Arc<Self>) -> Piece {
         Piece {
@@ -89,6 +104,9 @@ impl Traffic {
             sleep(STEP).await;
             if begun.elapsed() >= GRACE {
                 self.closed.store(true, Ordering::Relaxed);
+            }
+            if begun.elapsed() >= STUCK {
+                self.late.send_replace(true);
             }
             let sent = self.sent.load(Ordering::Relaxed);
             // One reference of each is our own.
@@ -135,6 +153,21 @@ mod tests {
         };
         let (took, ()) = tokio::join!(settled(&traffic), end);
         assert_eq!(took.as_secs(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_come_is_not_waited_for_and_one_that_comes_is() {
+        let traffic = Traffic::default();
+        let request = traffic.request().unwrap();
+        let bodies = async {
+            let comes = traffic.body(sleep(STUCK - STEP)).await;
+            let never = traffic.body(std::future::pending::<()>()).await;
+            drop(request);
+            (comes, never)
+        };
+        let (took, bodies) = tokio::join!(settled(&traffic), bodies);
+        assert_eq!(bodies, (Some(()), None));
+        assert_eq!(took.as_secs(), STUCK.as_secs());
     }
 
     #[tokio::test(start_paused = true)]

@@ -91,6 +91,8 @@ async fn waited_for<T>(
 ) -> Result<(T, Permit), Rejection<Error>> {
     let shared = context.context();
     let overloaded = || Rejection::Error(Error::Overloaded(Shortage::Bodies));
+    let stopping = || Rejection::Error(Error::Overloaded(Shortage::Stopping));
+    let body = shared.replica.traffic.body(body);
     let on_its_way = match bytes {
         0 => None,
         bytes => {
@@ -99,12 +101,11 @@ async fn waited_for<T>(
         }
     };
     let received = match on_its_way {
-        Some(OnItsWay::Placed(place)) => {
-            place.unless_taken(body).await.ok_or_else(overloaded)??
-        }
+        Some(OnItsWay::Placed(place)) => place.unless_taken(body).await.ok_or_else(overloaded)?,
         // Charged until it has arrived.
-        _charged_or_none => body.await?,
+        _charged_or_none => body.await,
     };
+    let received = received.ok_or_else(stopping)??;
     let permit = shared
         .concurrency
         .acquire(bearer.holder)

@@ -10,7 +10,7 @@ use test_support::service::Service;
 use tokio::time::timeout;
 
 use crate::BINARY;
-use crate::attack::{self, Target, answers, idle};
+use crate::attack::{self, Protocol, Target, answers, bodies, idle};
 use crate::process::Process;
 
 /// How long an idle server may take to stop, in seconds.
@@ -56,6 +56,18 @@ async fn a_server_stops_although_a_client_of_http2_goes_on_asking() {
 #[tokio::test]
 async fn a_server_stops_although_a_stranger_goes_on_reading_over_http2() {
     stops_although_somebody_asks(|_| attack::Request::docs()).await;
+}
+
+/// A body has ten seconds, a file a minute: too long for those who find nobody meanwhile.
+#[tokio::test]
+async fn a_server_stops_although_bodies_do_not_come() {
+    let _turn = attack::turn().await;
+    let service = given!(Service::own(BINARY, &[]));
+    let target = Target::new(service.caller.base_url());
+    let held = bodies::begun(&target, &attack::Request::token(), Protocol::Http1, 20, 1);
+    assert_eq!(held.len(), 20, "the attack has not begun");
+    let took = Process::of(&service).stop();
+    assert!(took.as_secs() < 8, "it took {took:?} to stop");
 }
 
 /// A server with a listener for operators, the target of requests to it, and its URL.
