@@ -5,6 +5,7 @@
 //! P-256, or RSA with 2048 bits.
 
 use serde::Deserialize;
+use unicode_normalization::UnicodeNormalization;
 use webauthn_rp::bin::{Decode as _, Encode as _};
 use webauthn_rp::request::auth::{
     AuthenticationVerificationOptions, DiscoverableCredentialRequestOptions,
@@ -68,10 +69,11 @@ pub(crate) fn ask_to_add(party: &RelyingParty, user: &User, known: &[Passkey]) -
     // If the library does not accept the email as a name, the device shows the id instead.
     let name = Username::try_from(user.email.as_str());
     let name = name.or_else(|_| Username::try_from(id.as_str()));
+    let display_name = display_name(&user.name);
     let entity = PublicKeyCredentialUserEntity {
         name: name.map_err(failed)?,
         id: &handle,
-        display_name: user.name.as_str().try_into().ok(),
+        display_name: display_name.as_str().try_into().ok(),
     };
     let known: Result<_, Error> = known.iter().map(descriptor).collect();
     let mut options = PublicKeyCredentialCreationOptions::passkey(&party.rp_id, entity, known?);
@@ -85,6 +87,14 @@ pub(crate) fn ask_to_add(party: &RelyingParty, user: &User, known: &[Passkey]) -
     let (state, options) = options.start_ceremony().map_err(failed)?;
     let options = serde_json::to_string(&options).map_err(failed)?;
     Ok((options, state.encode().map_err(failed)?))
+}
+
+/// The name as the device shows it. The library maps the spaces by itself (RFC 8266, section 2.1), but panics if one that it
+/// has to map stands behind a letter that is not ASCII, such as the one in a Japanese name.
+fn display_name(name: &str) -> String {
+    let name: String = name.nfkc().collect();
+    let words: Vec<_> = name.split_whitespace().collect();
+    words.join(" ")
 }
 
 fn descriptor(passkey: &Passkey) -> Result<PublicKeyCredentialDescriptor<Vec<u8>>, Error> {
@@ -259,4 +269,45 @@ impl Signed {
 /// An error that cannot happen with data that this module itself has written.
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::internal(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn asked_with(name: &str) -> serde_json::Value {
+        let party = RelyingParty::of("https://a.example").unwrap();
+        let user = User {
+            id: UserId(Uuid::from_u128(1)),
+            email: "a@example.com".to_owned(),
+            name: name.to_owned(),
+            created_at: Timestamp::from_millis(0),
+            deactivated_at: None,
+        };
+        let (options, _) = ask_to_add(&party, &user, &[]).unwrap();
+        let options: serde_json::Value = serde_json::from_str(&options).unwrap();
+        options["user"]["displayName"].clone()
+    }
+
+    #[test]
+    fn a_name_with_spaces_of_any_kind_is_shown_with_plain_ones() {
+        for (name, shown) in [
+            ("日本\u{3000}太郎", "日本 太郎"),
+            ("É\u{3000}é", "É é"),
+            ("ééééé\u{a0}x", "ééééé x"),
+            ("é  x", "é x"),
+            // Its normal form begins with a space.
+            ("é \u{a8}", "é \u{308}"),
+            ("\u{3000}é\u{2003}", "é"),
+        ] {
+            assert_eq!(asked_with(name), shown, "{name:?}");
+        }
+        // Each character that may be, or become, a space.
+        let all = ('\u{1}'..='\u{ffff}').filter(|it| it.nfkc().any(char::is_whitespace));
+        for space in all {
+            asked_with(&format!("ééé{space}é {space}é"));
+        }
+    }
 }
