@@ -6,8 +6,9 @@
 //! 2. Each letter is of a team: a letter to a user, of the oldest that the user is in. (A person may have any number of
 //!    accounts, but only the operator makes teams.) A few letters at a time are on their way, on a connection each, and of
 //!    each team two: one to an address that somebody has typed, and one to an address that is stored. A mail server may take
-//!    its time for the addresses of one of them. One that hangs is given up after half a minute. Some places are for all, and
-//!    of the rest each team has a share.
+//!    its time for the addresses of one of them. One that hangs is given up after half a minute. A few more connections are
+//!    for letters to stored addresses of whatever team has more of them: strangers may ask for a letter to each member. Some
+//!    places are for all, and of the rest each team has a share.
 //! 3. A letter that is not accepted is tried again, after longer and longer pauses, for half an hour: most servers that
 //!    refuse for now mean a few minutes, and most of what a letter says is valid for an hour. One refused for good (5xx) is
 //!    not. Letters that wait for another try have places and connections of their own: a caller may have many sent to
@@ -24,6 +25,7 @@
 
 mod bounded;
 mod message;
+mod shares;
 mod transport;
 
 use std::fmt::Display;
@@ -35,7 +37,7 @@ use lettre::{Address, Message};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use slog::{Logger, error, info, o, warn};
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::domain::Error;
@@ -43,20 +45,14 @@ use crate::domain::id::TeamId;
 use crate::domain::letter::{Letter, Occasion};
 use crate::settings::{MailSettings, Origin};
 use crate::weak_map::WeakMap;
+use shares::{FOR_ALL, OfTeam, PLACES, Share};
 use transport::{Failed, Transport};
-
-/// How many letters may be promised at once, and how many may wait to be tried again: a few megabytes.
-const PLACES: u32 = 1_250;
-
-/// How many of either may be of anybody. Beyond that, each team has a share.
-const FOR_ALL: usize = 500;
-
-/// How many more are of one team and to one [kind](Occasion::is_typed) of address. A person has a few teams at most: with users
-/// of no team, six take fourteen times as many. Two hundred may be for resets of which it is not known yet whose they are.
-const PLACES_OF_A_TEAM: usize = 32;
 
 /// How many are on their way at once for the first time, and how many again: for fourteen of such a person, and for others.
 const LINES: usize = 16;
+
+/// How many more may be on their way for the first time to addresses that are stored, of any team.
+const MORE_LINES: usize = 8;
 
 /// How long things take at most; tests have less time.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +98,11 @@ struct Inner {
     places: Arc<Semaphore>,
     /// Places of letters that are tried again.
     again: Arc<Semaphore>,
+    /// Those of either that no team has as its own.
+    for_all: Arc<Semaphore>,
+    for_all_again: Arc<Semaphore>,
     lines: Semaphore,
+    more_lines: Semaphore,
     /// For letters that are tried again, besides the others.
     lines_of_again: Semaphore,
     /// The teams that have some, and all users of no team; for each kind of address.
@@ -114,37 +114,8 @@ struct Inner {
     log: Logger,
 }
 
-/// What a team has under way.
-struct OfTeam {
-    places: Arc<Semaphore>,
-    again: Arc<Semaphore>,
-    line: Semaphore,
-}
-
-impl Default for OfTeam {
-    fn default() -> OfTeam {
-        let share = || Arc::new(Semaphore::new(PLACES_OF_A_TEAM));
-        OfTeam {
-            places: share(),
-            again: share(),
-            line: Semaphore::new(1),
-        }
-    }
-}
-
-/// What a letter has of its team's share. It may have nothing while places are for all.
-struct Share {
-    _permit: Option<OwnedSemaphorePermit>,
-}
-
-impl Share {
-    /// One more of a team's share of all these places.
-    fn of(all: &Semaphore, team: &Arc<Semaphore>) -> Option<Share> {
-        let permit = Arc::clone(team).try_acquire_owned().ok();
-        let is_free = permit.is_some() || all.available_permits() >= PLACES as usize - FOR_ALL;
-        is_free.then_some(Share { _permit: permit })
-    }
-}
+/// What a letter that is on its way has, until dropped.
+type Line<'a> = [Option<SemaphorePermit<'a>>; 2];
 
 /// Room for a letter that is promised.
 #[must_use = "a letter is written, or the place is given up"]
@@ -190,7 +161,10 @@ impl Outbox {
             host: origin.host().to_owned(),
             places: Arc::new(Semaphore::new(PLACES as usize)),
             again: Arc::new(Semaphore::new(PLACES as usize)),
+            for_all: Arc::new(Semaphore::new(FOR_ALL)),
+            for_all_again: Arc::new(Semaphore::new(FOR_ALL)),
             lines: Semaphore::new(LINES),
+            more_lines: Semaphore::new(MORE_LINES),
             lines_of_again: Semaphore::new(LINES),
             by: WeakMap::default(),
             stopping: watch::Sender::new(false),
@@ -283,7 +257,7 @@ impl Place {
     pub fn of(self, team: Option<TeamId>, occasion: Occasion) -> Result<PlaceOfTeam, Error> {
         let inner = &self.outbox.0;
         let team = inner.by.get((team, occasion.is_typed()), OfTeam::default);
-        let share = Share::of(&inner.places, &team.places);
+        let share = team.places.one_more(&inner.for_all);
         Ok(PlaceOfTeam {
             share: share.ok_or_else(|| Error::unavailable("too many letters of the team wait"))?,
             place: self,
@@ -317,14 +291,20 @@ impl Inner {
         let PlaceOfTeam { place, team, share } = place;
         let deadline = Instant::now() + self.times.patience;
         let is_last = *self.stopping.borrow();
-        let lines = [&team.line, &self.lines];
-        let mut tried = self.attempt(lines, message, deadline).await;
+        let line = async {
+            tokio::select! {
+                biased;
+                line = self.line([&team.line, &self.lines]) => line,
+                more = self.more_lines.acquire(), if !occasion.is_typed() => Ok([Some(more?), None]),
+            }
+        };
+        let mut tried = self.attempt(line, message, deadline).await;
         let mut attempts = 1;
         if let Err(Failed::ForNow(why)) = &tried
             && !is_last
         {
             let again = Arc::clone(&self.again).try_acquire_owned().ok();
-            match again.zip(Share::of(&self.again, &team.again)) {
+            match again.zip(team.again.one_more(&self.for_all_again)) {
                 Some(_place_among_those) => {
                     drop((place, share));
                     warn!(
@@ -368,22 +348,29 @@ impl Inner {
                 false => [of_team, &self.lines_of_again],
             };
             let is_last = is_stopping || deadline <= Instant::now() + pause;
-            match self.attempt(lines, message, deadline).await {
+            match self.attempt(self.line(lines), message, deadline).await {
                 Err(Failed::ForNow(_)) if !is_last => {}
                 tried => return (attempts, tried),
             }
         }
     }
 
+    /// The team's own line, and one of all.
+    async fn line<'a>(
+        &self,
+        [of_team, lines]: [&'a Semaphore; 2],
+    ) -> Result<Line<'a>, AcquireError> {
+        let (of_team, line) = (of_team.acquire().await?, lines.acquire().await?);
+        Ok([Some(of_team), Some(line)])
+    }
+
     /// Tries once.
     async fn attempt(
         &self,
-        [of_team, lines]: [&Semaphore; 2],
+        line: impl Future<Output = Result<Line<'_>, AcquireError>>,
         message: &Message,
         deadline: Instant,
     ) -> Result<(), Failed> {
-        let line =
-            async { Ok::<_, AcquireError>((of_team.acquire().await?, lines.acquire().await?)) };
         let line = timeout_at(deadline + self.times.attempt, line).await;
         let Ok(Ok(_line)) = line else {
             return Err(Failed::ForGood("others took too long".to_owned()));

@@ -5,6 +5,7 @@ use slog::Drain as _;
 use test_support::mail::{MailServer, Manner};
 use uuid::Uuid;
 
+use super::shares::PLACES_OF_A_TEAM;
 use super::*;
 use crate::domain::letter::Letters;
 use crate::domain::secret::Secret;
@@ -216,11 +217,11 @@ async fn so_many_letters_are_promised_and_no_more() {
     tried.outbox.reserve().map(drop).unwrap();
     assert_eq!(tried.counted(), (0, 0, i64::from(PLACES) - 1));
     // A few are on their way at once.
-    while tried.server.attempts() < LINES {
+    while tried.server.attempts() < LINES + MORE_LINES {
         tokio::task::yield_now().await;
     }
     assert_eq!(tried.outbox.0.lines.available_permits(), 0);
-    assert_eq!(tried.server.attempts(), LINES);
+    assert_eq!(tried.server.attempts(), LINES + MORE_LINES);
 }
 
 #[tokio::test]
@@ -229,7 +230,14 @@ async fn a_team_has_a_share_of_the_places_that_are_not_for_all() {
     let (team, other) = (TeamId(Uuid::nil()), TeamId(Uuid::max()));
     let reserve = |team, occasion| tried.outbox.reserve_for(team, occasion);
     let reset = || reserve(Some(team), Occasion::Reset);
-    let for_all: Vec<_> = (0..FOR_ALL).map(|_| reset().unwrap()).collect();
+    let for_all = tried
+        .outbox
+        .0
+        .for_all
+        .acquire_many(FOR_ALL as u32)
+        .await
+        .unwrap();
+    let own: Vec<_> = (0..PLACES_OF_A_TEAM).map(|_| reset().unwrap()).collect();
     assert!(matches!(reset().map(drop), Err(Error::Unavailable(_))));
     let others = [
         reserve(Some(team), Occasion::Invitation).unwrap(),
@@ -238,7 +246,33 @@ async fn a_team_has_a_share_of_the_places_that_are_not_for_all() {
     ];
     drop(for_all);
     reset().map(drop).unwrap();
-    drop(others);
+    drop((own, others));
+}
+
+#[tokio::test]
+async fn a_team_leaves_four_of_the_places_that_are_for_all_for_each_that_it_has() {
+    let tried = Tried::new(Manner::Hangs, SHORT);
+    let mut taken = Vec::new();
+    let mut of_team = |team| {
+        let reserve = || {
+            tried
+                .outbox
+                .reserve_for(Some(team), Occasion::Invitation)
+                .ok()
+        };
+        let before = taken.len();
+        taken.extend(std::iter::from_fn(reserve));
+        taken.len() - before
+    };
+    let all: Vec<_> = (0..5)
+        .map(|it| of_team(TeamId(Uuid::from_u128(it))))
+        .collect();
+    assert!(all.is_sorted_by(|one, next| one > next), "{all:?}");
+    let of_another = of_team(TeamId(Uuid::max()));
+    assert!(
+        of_another > 2 * PLACES_OF_A_TEAM,
+        "{of_another} beside {all:?}"
+    );
 }
 
 #[tokio::test]
@@ -252,17 +286,17 @@ async fn a_team_has_a_share_of_the_places_of_letters_that_are_tried_again() {
     while !again(PLACES_OF_A_TEAM) {
         tokio::task::yield_now().await;
     }
-    let others = tried
+    let for_all = tried
         .outbox
         .0
-        .again
+        .for_all_again
         .acquire_many(FOR_ALL as u32)
         .await
         .unwrap();
     tried.send_of(team, "eve@b.example");
     tried.send_of(other, "eve@b.example");
     let is_known = async {
-        while tried.counted().1 == 0 || !again(FOR_ALL + PLACES_OF_A_TEAM + 1) {
+        while tried.counted().1 == 0 || !again(PLACES_OF_A_TEAM + 1) {
             tokio::task::yield_now().await;
         }
     };
@@ -270,7 +304,7 @@ async fn a_team_has_a_share_of_the_places_of_letters_that_are_tried_again() {
         .await
         .expect("the team's last is given up");
     assert!(tried.log().contains("too many wait"), "{}", tried.log());
-    drop(others);
+    drop(for_all);
     tried.server.behave(Manner::Takes);
     tried.outbox.finish().await;
     assert_eq!(tried.counted(), (PLACES_OF_A_TEAM as u64 + 1, 1, 0));
@@ -304,14 +338,39 @@ async fn letters_that_are_tried_again_keep_no_other_back() {
 
 /// A mail server may take its time for the addresses that a team has chosen.
 #[tokio::test]
-async fn letters_of_one_team_are_on_their_way_one_at_a_time() {
+async fn letters_of_one_team_to_typed_addresses_are_on_their_way_one_at_a_time() {
     let tried = Tried::new(Manner::Hangs, SHORT);
+    let letters = Letters {
+        origin: "https://a.example",
+    };
+    let team = Some(TeamId(Uuid::nil()));
     for number in 0..2 {
         let to = format!("bo{number}@b.example");
-        tried.send_of(TeamId(Uuid::nil()), &to);
+        let letter = letters.change_email(&to, "Bo", &Secret::from_text(LINK));
+        let place = tried.outbox.reserve_for(team, letter.occasion);
+        place.unwrap().send(letter);
     }
     tried.send("eve@b.example");
     while tried.server.attempts() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let inner = &tried.outbox.0;
+    let free = [&inner.lines, &inner.more_lines].map(Semaphore::available_permits);
+    assert_eq!(free, [LINES - 2, MORE_LINES]);
+}
+
+/// Strangers may ask for a letter to each member.
+#[tokio::test]
+async fn letters_of_one_team_to_stored_addresses_have_more_lines_and_leave_those_of_others() {
+    let tried = Tried::new(Manner::Hangs, SHORT);
+    for number in 0..MORE_LINES + 5 {
+        tried.send_of(TeamId(Uuid::nil()), &format!("bo{number}@b.example"));
+    }
+    while tried.server.attempts() < MORE_LINES + 1 {
+        tokio::task::yield_now().await;
+    }
+    tried.send("eve@b.example");
+    while tried.server.attempts() < MORE_LINES + 2 {
         tokio::task::yield_now().await;
     }
     assert_eq!(tried.outbox.0.lines.available_permits(), LINES - 2);

@@ -6,6 +6,7 @@ mod told;
 
 use serde_json::json;
 use tokio::sync::mpsc;
+use uuid::Uuid;
 
 use self::row::text;
 use self::told::{ASKED, Parts, Told};
@@ -14,7 +15,7 @@ use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
-use crate::domain::id::UserId;
+use crate::domain::id::{TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::password::account;
 use crate::domain::user::User;
@@ -70,8 +71,9 @@ impl App {
     pub async fn tell_of_user(&self, id: UserId, to: mpsc::Sender<String>) -> Result<(), Error> {
         let busy = BusyTime::default();
         let tell = async {
-            let team = self.oldest_team(id).await?;
-            let holder = team.map_or(id.into(), Holder::from);
+            // All users of no team have the turns of one.
+            let team = self.oldest_team(id).await?.unwrap_or(TeamId(Uuid::nil()));
+            let holder = team.into();
             let mut all = Told::to(to, holder, self.part_turns.clone(), &busy).await?;
             self.tell_of_account(id, &mut all).await?;
             self.tell_of_sessions(id, &mut all).await?;

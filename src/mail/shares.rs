@@ -1,0 +1,72 @@
+//! What one team may have of the places and connections of all letters.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// How many letters may be promised at once, and how many may wait to be tried again: a few megabytes.
+pub(super) const PLACES: u32 = 1_250;
+
+/// How many of either may be of anybody.
+pub(super) const FOR_ALL: usize = 500;
+
+/// How many of these a team leaves to others for each that it has: five teams leave a third.
+const LEFT: usize = 4;
+
+/// How many more are of one team and to one [kind](crate::domain::letter::Occasion::is_typed) of address. A person has a few
+/// teams at most: with users of no team, six take fourteen times as many. Two hundred may be for resets of which it is not
+/// known yet whose they are.
+pub(super) const PLACES_OF_A_TEAM: usize = 32;
+
+/// What a team has under way.
+pub(super) struct OfTeam {
+    pub(super) places: Places,
+    /// Of letters that are tried again.
+    pub(super) again: Places,
+    pub(super) line: Semaphore,
+}
+
+impl Default for OfTeam {
+    fn default() -> OfTeam {
+        OfTeam {
+            places: Places::default(),
+            again: Places::default(),
+            line: Semaphore::new(1),
+        }
+    }
+}
+
+/// The places that a team has.
+pub(super) struct Places {
+    /// Its own.
+    own: Arc<Semaphore>,
+    /// Those for all.
+    others: Arc<Semaphore>,
+}
+
+impl Default for Places {
+    fn default() -> Places {
+        let [own, others] = [PLACES_OF_A_TEAM, FOR_ALL].map(|it| Arc::new(Semaphore::new(it)));
+        Places { own, others }
+    }
+}
+
+impl Places {
+    /// One more: of its own, or else of those `for_all`, if it leaves enough of them.
+    pub(super) fn one_more(&self, for_all: &Arc<Semaphore>) -> Option<Share> {
+        let one = |of: &Arc<Semaphore>| Arc::clone(of).try_acquire_owned().ok();
+        if let Some(own) = one(&self.own) {
+            return Some(Share(own, None));
+        }
+        let has = FOR_ALL - self.others.available_permits();
+        let is_left = for_all.available_permits() > LEFT * has;
+        let of_all = is_left.then(|| one(for_all)).flatten();
+        Some(Share(one(&self.others)?, Some(of_all?)))
+    }
+}
+
+/// What a letter has of its team's places, until dropped.
+pub(super) struct Share(
+    #[expect(dead_code, reason = "it is kept to be dropped")] OwnedSemaphorePermit,
+    #[expect(dead_code, reason = "it is kept to be dropped")] Option<OwnedSemaphorePermit>,
+);
