@@ -149,7 +149,7 @@ impl Turns {
             let in_hand = line.map_or(0, |line| line.rank.in_hand);
             // Step 3: no waiting script may have it.
             if state.in_hand < state.size && in_hand < holder.share(state.size) {
-                return Ok(state.hand(queue, holder));
+                return Ok(state.hand(queue, holder, true));
             }
             let now = Instant::now().into_std();
             // Step 4.
@@ -208,31 +208,37 @@ impl State {
         if self.in_hand >= self.size {
             return None;
         }
-        let next = self.next()?;
+        let (next, is_counted) = self.next()?;
         self.in_a_row = if next.is_many() { 0 } else { self.in_a_row + 1 };
         let (_, waiting) = self.change(next, |line| {
             line.pace.moves(Instant::now().into_std());
             line.waiting.pop_first()
         })?;
-        Some((waiting, self.hand(queue, next)))
+        Some((waiting, self.hand(queue, next, is_counted)))
     }
 
-    /// The holder that is next.
-    fn next(&self) -> Option<Holder> {
+    /// The holder that is next, and whether that counts as its turn. It does not where others would have come first: what
+    /// such a holder had would soon be so much that all others were equal, those who ask now and then, too.
+    fn next(&self) -> Option<(Holder, bool)> {
         let [one, many] = self.next.each_ref().map(BTreeSet::first);
-        let next = match (one, many) {
-            (Some(one), Some(many)) if self.in_a_row < IN_A_ROW => one.min(many),
-            (one, many) => many.or(one)?,
-        };
-        Some(next.1)
+        Some(match (one, many) {
+            (Some(one), Some(many)) if one < many => match self.in_a_row < IN_A_ROW {
+                true => (one.1, true),
+                false => (many.1, false),
+            },
+            (one, many) => (many.or(one)?.1, true),
+        })
     }
 
-    fn hand(&mut self, queue: &Arc<Queue>, holder: Holder) -> Turn {
+    fn hand(&mut self, queue: &Arc<Queue>, holder: Holder, is_counted: bool) -> Turn {
         self.in_hand += 1;
         let since = self.event();
         let mark = self.lines.get(&holder).map(|line| line.rank.mark);
         let mark = mark.unwrap_or_else(|| self.served.mark(holder));
-        let mark = self.served.count(holder, mark);
+        let mark = match is_counted {
+            true => self.served.count(holder, mark),
+            false => mark,
+        };
         self.change(holder, |line| {
             let in_hand = line.rank.in_hand + 1;
             line.rank = Rank {
