@@ -10,7 +10,7 @@
 //! 5. An entry that is not an address ends the walk: nothing on its left can be believed, and the client is the last proxy
 //!    reached. The walk also ends when the entries run out.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use http::{HeaderMap, HeaderName};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
@@ -73,11 +73,20 @@ fn address(entry: &[u8]) -> Option<IpAddr> {
     Some(IpAddr::to_canonical(&address))
 }
 
-/// Returns what a client address counts as: an IPv6 customer is given a /64, and may use any address in it.
+/// `64:ff9b::/96`, in which translators put the addresses of IPv4 clients (RFC 6052, section 2.1).
+const TRANSLATED: u128 = 0x0064_ff9b << 96;
+
+/// Returns what a client address counts as: an IPv6 customer is given a /64, and may use any address in it. One that was
+/// translated from IPv4 counts as that.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+        IpAddr::V6(address) => match address.to_bits() {
+            bits if bits & (u128::MAX << 32) == TRANSLATED => {
+                Ipv4Addr::from_bits(bits as u32).into()
+            }
+            bits => Ipv6Addr::from_bits(bits & (u128::MAX << 64)).into(),
+        },
     }
 }
 
@@ -108,6 +117,8 @@ mod tests {
         assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
         assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");
         assert_eq!(network("192.0.2.7"), "192.0.2.7");
+        assert_eq!(network("64:ff9b::192.0.2.7"), "192.0.2.7");
+        assert_eq!(network("64:ff9b:1::192.0.2.7"), "64:ff9b:1::");
     }
 
     /// The client of a request from `peer` with these header lines; 10.0.0.0/8 and fd00::/8 are trusted.
