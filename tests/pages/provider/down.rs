@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::stub::{Manner, Provider, query, somebody};
 use super::{come_back, is_nobody, user};
-use crate::browser::{Browser, server_with};
+use crate::browser::{Browser, Shown, server_with};
 use crate::team::{PASSWORD, person};
 
 const ADA: &str = "ada@example.com";
@@ -128,6 +128,55 @@ async fn who_comes_back_while_too_many_wait_comes_back_again() {
     let done = come_back(refused, back).await;
     assert_eq!(done.status(), 303, "{done:?}");
     refused.get("/account").await.expect(200, ADA);
+}
+
+/// Comes back for a client at this address.
+async fn come_back_from(address: &str, browser: &mut Browser<'_>, path: &str) -> Shown {
+    let back = Request::new("GET", path).header("sec-fetch-site", "cross-site");
+    browser.send(back.header("x-forwarded-for", address)).await
+}
+
+#[tokio::test]
+async fn who_waits_with_others_of_a_site_is_sent_away_for_somebody_of_another() {
+    let provider = Provider::start().await;
+    // Room for two.
+    let settings = [
+        ("INVOICING_MAX_CONCURRENT_REQUESTS", "32"),
+        ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
+    ];
+    let Some(service) = provider.server(&settings) else {
+        return;
+    };
+    let mut browsers = [(); 3].map(|()| Browser::new(&service));
+    let mut back = Vec::new();
+    for browser in &mut browsers {
+        let left = browser.get("/sign-in/provider").await;
+        back.push(provider.comes_back(&left.location(), &somebody("1").email(ADA)));
+    }
+    provider.behaves(Manner::Silent);
+    let [one, two, three] = &mut browsers;
+    let elsewhere = async {
+        while provider.silenced() < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        come_back_from("198.51.100.1", three, &back[2]).await
+    };
+    let all = async {
+        tokio::join!(
+            come_back_from("192.0.2.1", one, &back[0]),
+            come_back_from("192.0.2.2", two, &back[1]),
+            elsewhere,
+        )
+    };
+    let all = timeout(Duration::from_secs(60), all).await;
+    let (first, second, third) = all.expect("all are answered");
+    let full = "Too many people sign in with Example ID just now";
+    let is_sent_away = [&first, &second].map(|it| it.text().contains(full));
+    assert!(is_sent_away[0] != is_sent_away[1], "{first:?} {second:?}");
+    let sent_away = if is_sent_away[0] { first } else { second };
+    // The provider may have taken the code by now, so the page is not to be loaded again.
+    sent_away.expect(503, "Try again in a moment");
+    third.expect(503, "Example ID does not answer");
 }
 
 /// P29: a provider that gets too many made-up codes from this client would refuse all of them.

@@ -131,6 +131,7 @@ struct State {
     changed: bool,
     codes: HashMap<String, Issued>,
     /// How often its metadata was requested.
+    silenced: usize,
     asked: usize,
     /// How many codes its token endpoint has received that it did not issue.
     invented: usize,
@@ -232,6 +233,11 @@ impl Provider {
         self.state.lock().expect("whole").invented
     }
 
+    /// How many requests have got no answer.
+    pub fn silenced(&self) -> usize {
+        self.state.lock().expect("whole").silenced
+    }
+
     pub fn asked(&self) -> usize {
         self.state.lock().expect("whole").asked
     }
@@ -254,7 +260,10 @@ async fn answer(
 ) -> Result<Answer, Infallible> {
     let manner = state.lock().expect("whole").manner;
     match manner {
-        Manner::Silent => std::future::pending().await,
+        Manner::Silent => {
+            state.lock().expect("whole").silenced += 1;
+            std::future::pending().await
+        }
         Manner::Endless => return Ok(text(200, " ".repeat(8 * 1024 * 1024))),
         Manner::Redirecting => {
             let mut answer = text(302, String::new());
