@@ -224,10 +224,20 @@ impl State {
         Some(match (one, many) {
             (Some(one), Some(many)) if one < many => match self.in_a_row < IN_A_ROW {
                 true => (one.1, true),
-                false => (many.1, false),
+                false => (self.next_of_many()?, false),
             },
             (one, many) => (many.or(one)?.1, true),
         })
+    }
+
+    /// Of those that stand for many, whoever has the fewest turns and was served the longest ago. Marks say nothing here:
+    /// what is not counted advances none, so the lowest would have all of these turns.
+    fn next_of_many(&self) -> Option<Holder> {
+        let [_, many] = &self.next;
+        let next = many
+            .iter()
+            .min_by_key(|(rank, _)| (rank.in_hand, rank.since));
+        next.map(|(_, holder)| *holder)
     }
 
     fn hand(&mut self, queue: &Arc<Queue>, holder: Holder, is_counted: bool) -> Turn {

@@ -40,7 +40,7 @@ pub(crate) fn get(
     let answer = Arc::new(answer);
     for method in [Method::GET, Method::HEAD] {
         let answer = Arc::clone(&answer);
-        register::<NoVariables>(api, path, method, move |context| {
+        register(api, path, method, move |context| {
             let start = Instant::now();
             let answer = answer(context);
             let metrics = &context.context().replica.metrics;
@@ -163,14 +163,14 @@ impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Variables for T {
 pub(crate) struct NoVariables {}
 
 /// Adds one method of a path, which matches only as it is written here.
-fn register<P: Variables>(
+fn register(
     api: &mut Api,
     path: &'static str,
     method: Method,
     answer: impl Fn(&RequestContext) -> Result<Response<Body>, HttpError> + Send + Sync + 'static,
 ) -> Result<(), ApiDescriptionRegisterError> {
     let id = format!("{method} {path}");
-    let handler = move |context: RequestContext, _: Path<P>| {
+    let handler = move |context: RequestContext, _: Path<NoVariables>| {
         let written = check_path(path, context.request.uri().path());
         std::future::ready(written.and_then(|()| answer(&context)))
     };

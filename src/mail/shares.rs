@@ -10,10 +10,11 @@ pub(super) const PLACES: u32 = 1_250;
 /// How many of either may be of anybody.
 pub(super) const FOR_ALL: usize = 500;
 
-/// How many of these a team leaves to others for each that it has: five teams leave a third.
+/// How many of these a team leaves to others for each that it has of one kind: five teams leave a third, or a tenth if they
+/// have both kinds.
 const LEFT: usize = 4;
 
-/// How many more are of one team and to one [kind](crate::domain::letter::Occasion::is_typed) of address. A person has a few
+/// How many more are of one team, and to one [kind](crate::domain::letter::Occasion::is_typed) of address. A person has a few
 /// teams at most: with users of no team, six take fourteen times as many. Two hundred may be for resets of which it is not
 /// known yet whose they are.
 pub(super) const PLACES_OF_A_TEAM: usize = 32;

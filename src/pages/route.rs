@@ -48,6 +48,7 @@ pub(super) struct TeamPath {
 }
 
 /// A page that is being registered.
+#[must_use = "without `and_no_more`, the router does not find it"]
 pub(super) struct Route<'a> {
     api: &'a mut Api,
     site: &'a Arc<Site>,

@@ -226,9 +226,8 @@ mod tests {
         let site = site();
         let import = |team_id, user_id| site.import(team(team_id), user(user_id));
         let of_few: Vec<_> = (0..32).filter_map(|id| import(id / 4, id)).collect();
-        assert_eq!(of_few.len(), 24);
         let of_others: Vec<_> = (100..200).filter_map(|id| import(id, id)).collect();
-        assert_eq!(of_others.len(), 8);
+        assert_eq!((of_few.len(), of_others.len()), (22, 10));
     }
 
     #[tokio::test(start_paused = true)]

@@ -37,6 +37,9 @@ const MOST_ROWS: usize = 256;
 /// Lanes: while the database answers one, the other gathers.
 const LANES: usize = 2;
 
+/// How many lookups are under way or wait for a lane; the others wait for these.
+const SEATS: usize = 2 * LARGEST * LANES;
+
 /// The lookups of a store.
 pub(crate) struct Lookups(Arc<Queue>);
 
@@ -74,11 +77,15 @@ struct Lane {
 impl Lookups {
     /// Lookups whose lanes take connections as `holder`.
     pub(super) fn new(connections: &Arc<Connections>, holder: Holder) -> Lookups {
+        // As many may wait as are under way. Strangers may have a quarter, and all of theirs are strangers'.
+        let seats = match holder {
+            Holder::Strangers => 4 * SEATS,
+            _ => SEATS,
+        };
         Lookups(Arc::new(Queue {
             connections: Arc::clone(connections),
             holder,
-            // As many may wait as are under way.
-            seats: Turns::new(2 * LARGEST * LANES, &connections.counts.refused),
+            seats: Turns::new(seats, &connections.counts.refused),
             state: Mutex::default(),
         }))
     }

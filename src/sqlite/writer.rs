@@ -238,8 +238,8 @@ impl Drop for Writer {
     }
 }
 
-/// Steps 2 to 4, once, after a group of `before` changes. Returns how many there were in this one; `None` when the queue is
-/// closed and empty.
+/// Steps 2 to 4, once, after a group of `before` changes. Returns how many there were in the last group; `None` when the
+/// queue is closed and empty.
 fn commit_next(
     handle: &Handle,
     jobs: &Jobs,

@@ -109,6 +109,30 @@ fn who_stands_for_many_has_each_fourth_turn_beside_hundreds_who_ask_all_the_time
     }
 }
 
+#[test]
+fn of_those_who_stand_for_many_each_has_its_part_of_the_fourth_turns_whatever_it_had_before() {
+    let turns = Turns::new(1, &Arc::default());
+    for _ in 0..50 {
+        drop(taken(&turns, Holder::Links, 1));
+    }
+    let mut turn = taken(&turns, team(0), 1).pop();
+    let mut all: Vec<_> = (1..=300)
+        .map(|it| (false, waiting(&turns, team(it))))
+        .collect();
+    all.extend((0..100).map(|_| (false, waiting(&turns, Holder::Parts))));
+    all.extend((0..100).map(|_| (true, waiting(&turns, Holder::Links))));
+    let mut of_links = 0;
+    for _ in 0..200 {
+        drop(turn.take());
+        let mut served = all.iter_mut().enumerate();
+        let served = served.find_map(|(at, (_, it))| Some((at, is_served(it)?)));
+        let (at, next) = served.expect("somebody is served");
+        turn = Some(next);
+        of_links += usize::from(all.swap_remove(at).0);
+    }
+    assert!(of_links >= 20, "{of_links} of some fifty fourth turns");
+}
+
 /// What holders that stand for many had is nothing to those who ask now and then.
 #[test]
 fn who_asks_now_and_then_is_before_hundreds_also_beside_those_who_stand_for_many() {

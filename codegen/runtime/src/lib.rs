@@ -62,7 +62,7 @@ pub use parameters::Parameters;
 pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
 pub use reply::{Answer, RawBody, Reply, Success, json_body, without_body};
 pub use request::{Captured, Request, Unchecked};
-pub use routes::{METHODS, Methods, check_path, forwarded, method_not_allowed};
+pub use routes::{METHODS, Methods, check_path, forwarded};
 pub use security::{Credential, Required, Scheme};
 pub use serve::{
     Admitted, ErrorBody, Handler, Handling, Served, endpoint, listed_body, register_absent_methods,

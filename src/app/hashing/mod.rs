@@ -9,11 +9,11 @@
 //!    password of each queue, not for all of them.
 //! 2. The first strangers in the queues of one site form one more queue, since the owner of a network often has the whole
 //!    site.
-//! 3. Known holders, who are known by a session, a device cookie or a link (also to join), wait in the order in which they came, but with
-//!    handicaps ([`crate::ranked`]): for each password that was recently hashed for the user, for the credential, for the
-//!    site and for the team, and for a new credential. So somebody with hundreds of accounts, or a thief who is signed in as
-//!    others are, waits for all who have seldom signed in. If too many wait, the last leaves. Whoever follows a link to set a
-//!    new password counts as a user of their own: a thief may be signed in as that user.
+//! 3. Known holders, who are known by a session, a device cookie or a link (also to join), wait in the order in which
+//!    they came, but with handicaps ([`crate::ranked`]): for each password that was recently hashed for the user, for the
+//!    credential, for the site and for the team, and for a new credential. So somebody with hundreds of accounts, or a
+//!    thief who is signed in as others are, waits for all who have seldom signed in. If too many wait, the last leaves.
+//!    Whoever follows a link to set a new password counts as a user of their own: a thief may be signed in as that user.
 //!
 //!    Anybody may have many accounts and many addresses, but only the operator makes teams. Of a user's teams only the
 //!    oldest counts, and users of none count together: accounts in three teams are counted in three places, or four.

@@ -130,8 +130,9 @@ struct State {
     /// Whether its keys have changed.
     changed: bool,
     codes: HashMap<String, Issued>,
-    /// How often its metadata was requested.
+    /// How many requests have got no answer.
     silenced: usize,
+    /// How often its metadata was requested.
     asked: usize,
     /// How many codes its token endpoint has received that it did not issue.
     invented: usize,

@@ -75,7 +75,7 @@ async fn lookups_that_come_together_are_few_statements_whatever_team_they_are_fo
     }
 }
 
-/// For known ones: strangers' are looked up alone (`fair.rs`).
+/// For known ones: strangers' wait only for each other (`fair.rs`).
 #[tokio::test]
 async fn credentials_that_come_together_are_few_statements_and_each_counts_for_itself() {
     let (relay, app, _) = relayed(&migrated().await, "").await;

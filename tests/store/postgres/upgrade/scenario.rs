@@ -90,7 +90,7 @@ async fn sell(app: &App, team: TeamId) {
         )
         .await
     };
-    // Strangers are looked up alone; known callers together, once the lease of what was read of them has ended.
+    // Strangers are looked up apart; known callers together, once the lease of what was read of them has ended.
     let (one, other) = both().await;
     one.and(other).unwrap();
     tokio::time::sleep(Duration::from_millis(250)).await;
