@@ -79,12 +79,12 @@ impl Traffic {
 
     /// Waits for a body. Returns `None` if it comes too late.
     pub(crate) async fn body<T>(&self, body: impl Future<Output = T>) -> Option<T> {
-        let mut late = self.late.subscribe();
+        // Made only for a body that is not there yet. The sender lives as long as `self`.
+        let late = async { drop(self.late.subscribe().wait_for(|late| *late).await) };
         tokio::select! {
             biased;
             body = body => Some(body),
-            // The sender lives as long as `self`.
-            _ = late.wait_for(|late| *late) => None,
+            () = late => None,
         }
     }
 
