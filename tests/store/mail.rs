@@ -249,19 +249,22 @@ async fn a_letter_waits_for_those_of_its_team_alone() {
     hang(1).await;
     app.ask_for_reset("cy@example.com", STRANGER).unwrap();
     app.ask_for_reset("ben@example.com", STRANGER).unwrap();
-    assert_eq!(mail.next().await.to, ["ben@example.com"]);
+    // There are more lines for addresses that are stored.
+    let mut others = [mail.next().await.to, mail.next().await.to];
+    others.sort();
+    assert_eq!(others, [["ben@example.com"], ["cy@example.com"]]);
 
     // To addresses that somebody has typed.
     mail.behave(Manner::Hangs);
     app.invite_by_mail(ada, team, "dee@example.com", Role::Viewer).await.unwrap();
-    hang(3).await;
+    hang(4).await;
     app.ask_for_email_change(cy, "cy@example.org").await.unwrap();
     app.ask_for_email_change(ben.clone(), "ben@example.org").await.unwrap();
     let letter = mail.next().await;
     assert_eq!(letter.to, ["ben@example.org"]);
     app.change_email(ben, &secret(&letter)).await.unwrap();
     assert_eq!(mail.next().await.to, ["ben@example.com"]);
-    assert_eq!((mail.attempts(), mail.waiting().await), (5, None));
+    assert_eq!((mail.attempts(), mail.waiting().await), (6, None));
 }
 
 /// P17: a person may have many accounts in a team.
