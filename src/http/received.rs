@@ -90,27 +90,34 @@ async fn waited_for<T>(
     body: impl Future<Output = Result<T, RequestError>>,
 ) -> Result<(T, Permit), Rejection<Error>> {
     let shared = context.context();
-    let overloaded = || Rejection::Error(Error::Overloaded(Shortage::Bodies));
-    let stopping = || Rejection::Error(Error::Overloaded(Shortage::Stopping));
-    let body = shared.replica.traffic.body(body);
-    let on_its_way = match bytes {
-        0 => None,
-        bytes => {
-            let bytes = bytes + price_of_head(&context.request);
-            Some(OnItsWay::begin(shared, bearer, bytes).ok_or_else(overloaded)?)
-        }
+    let received = match bytes {
+        0 => body.await?,
+        bytes => arrived(context, bearer, bytes, body).await?,
     };
-    let received = match on_its_way {
-        Some(OnItsWay::Placed(place)) => place.unless_taken(body).await.ok_or_else(overloaded)?,
-        // Charged until it has arrived.
-        _charged_or_none => body.await,
-    };
-    let received = received.ok_or_else(stopping)??;
     let permit = shared
         .concurrency
         .acquire(bearer.holder)
         .map_err(Rejection::Error)?;
     Ok((received, permit))
+}
+
+/// Steps 1 and 2, for a body that has any bytes.
+async fn arrived<T>(
+    context: &RequestContext,
+    bearer: Bearer,
+    bytes: usize,
+    body: impl Future<Output = Result<T, RequestError>>,
+) -> Result<T, Rejection<Error>> {
+    let shared = context.context();
+    let overloaded = || Rejection::Error(Error::Overloaded(Shortage::Bodies));
+    let stopping = || Rejection::Error(Error::Overloaded(Shortage::Stopping));
+    let body = shared.replica.traffic.body(body);
+    let bytes = bytes + price_of_head(&context.request);
+    let received = match OnItsWay::begin(shared, bearer, bytes).ok_or_else(overloaded)? {
+        OnItsWay::Placed(place) => place.unless_taken(body).await.ok_or_else(overloaded)?,
+        OnItsWay::Charged { _charge } => body.await,
+    };
+    Ok(received.ok_or_else(stopping)??)
 }
 
 /// What a request holds while its body is on the way.

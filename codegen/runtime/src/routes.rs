@@ -23,7 +23,7 @@
 //!    log can name the client for whom a proxy forwards, the message is what proxies reported about it
 //!    ([`forwarded`]).
 //!
-//! For steps 2 to 6, dropshot has one hook in front of its router: it asks which version of an API a request is for.
+//! For steps 2 to 7, dropshot has one hook in front of its router: it asks which version of an API a request is for.
 //! All requests are for the same one; only the call is needed.
 
 use dropshot::{
