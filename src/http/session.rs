@@ -55,7 +55,7 @@ pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError>
         };
         let revoke = |()| revoke_token(&context, form);
         let admit = credential::anybody(&context);
-        unpublished::serve(&context, REVOKE, "revoke_token", admit, revoke, fail).await
+        Ok(unpublished::serve(&context, REVOKE, "revoke_token", admit, revoke, fail).await)
     })
 }
 

@@ -1,7 +1,7 @@
 //! Registers and serves endpoints besides the published operations: open to any client, and in no document.
 //!
-//! HEAD is answered like GET, without the body. Every other method is 405, in dropshot's words and with one `Allow`, before
-//! it reaches an endpoint.
+//! HEAD is answered like GET, without the body. Any other method, and a path that is not written like the endpoint's, is
+//! refused before it gets here ([`openapi_dropshot_runtime::Methods`]).
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use dropshot::{
 };
 use futures::FutureExt;
 use http::{Extensions, Method, Response};
-use openapi_dropshot_runtime::{Admitted, Rejection, check_path, without_body};
+use openapi_dropshot_runtime::{Admitted, Rejection, without_body};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -47,10 +47,10 @@ pub(crate) fn get(
             metrics.answered(FILE, answer.status(), start.elapsed());
             let mut answer = answer.map(|bytes| context.context().unsent.shared_body(bytes));
             finish(context, path, &mut answer, start.elapsed());
-            Ok(match *context.request.method() {
+            match *context.request.method() {
                 Method::HEAD => without_body(answer),
                 _ => answer,
-            })
+            }
         })?;
     }
     api.methods.add(path, "GET, HEAD");
@@ -75,7 +75,6 @@ where
         let answer = answer.clone();
         async move {
             let start = Instant::now();
-            check_path(path, context.request.uri().path())?;
             let mut answer = answer(query.into_inner()).await?;
             finish(&context, path, &mut answer, start.elapsed());
             Ok::<_, HttpError>(answer)
@@ -118,9 +117,6 @@ where
 
 /// Serves a request to `path` by the steps of a published operation; `name` is its name in metrics. `handle` answers the
 /// caller that `admit` has admitted, and `fail` turns a rejection into an answer.
-///
-/// # Errors
-/// When the path is not written as it is here.
 pub(crate) async fn serve<P, F>(
     context: &RequestContext,
     path: &'static str,
@@ -128,12 +124,11 @@ pub(crate) async fn serve<P, F>(
     admit: impl Future<Output = Result<Admitted<P>, Error>>,
     handle: impl FnOnce(P) -> F,
     fail: impl Fn(Rejection<Error>) -> Response<Bytes>,
-) -> Result<Response<Body>, HttpError>
+) -> Response<Body>
 where
     F: Future<Output = Result<Response<Bytes>, Rejection<Error>>>,
 {
     let start = Instant::now();
-    check_path(path, context.request.uri().path())?;
     let (mut headers, mut notes) = (Vec::new(), Extensions::new());
     let steps = async {
         let admitted = admit.await.map_err(Rejection::Error)?;
@@ -150,7 +145,7 @@ where
     let mut answer = outcome.unwrap_or_else(&fail);
     answer.headers_mut().extend(headers);
     answer.extensions_mut().extend(notes);
-    Ok(sent(context, (path, name), answer, start.elapsed(), fail))
+    sent(context, (path, name), answer, start.elapsed(), fail)
 }
 
 /// The variables of a path.
@@ -162,17 +157,16 @@ impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Variables for T {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NoVariables {}
 
-/// Adds one method of a path, which matches only as it is written here.
+/// Adds one method of a path.
 fn register(
     api: &mut Api,
     path: &'static str,
     method: Method,
-    answer: impl Fn(&RequestContext) -> Result<Response<Body>, HttpError> + Send + Sync + 'static,
+    answer: impl Fn(&RequestContext) -> Response<Body> + Send + Sync + 'static,
 ) -> Result<(), ApiDescriptionRegisterError> {
     let id = format!("{method} {path}");
     let handler = move |context: RequestContext, _: Path<NoVariables>| {
-        let written = check_path(path, context.request.uri().path());
-        std::future::ready(written.and_then(|()| answer(&context)))
+        std::future::ready(Ok::<_, HttpError>(answer(&context)))
     };
     let all = ApiEndpointVersions::All;
     let endpoint: ApiEndpoint<Context> =

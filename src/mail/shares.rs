@@ -41,33 +41,36 @@ impl Default for OfTeam {
 pub(super) struct Places {
     /// Its own.
     own: Arc<Semaphore>,
-    /// Those for all.
-    others: Arc<Semaphore>,
+    /// Cloned for each that it has of those for all.
+    others: Arc<()>,
 }
 
 impl Default for Places {
     fn default() -> Places {
-        let [own, others] = [PLACES_OF_A_TEAM, FOR_ALL].map(|it| Arc::new(Semaphore::new(it)));
-        Places { own, others }
+        Places {
+            own: Arc::new(Semaphore::new(PLACES_OF_A_TEAM)),
+            others: Arc::default(),
+        }
     }
 }
 
 impl Places {
     /// One more: of its own, or else of those `for_all`, if it leaves enough of them.
     pub(super) fn one_more(&self, for_all: &Arc<Semaphore>) -> Option<Share> {
-        let one = |of: &Arc<Semaphore>| Arc::clone(of).try_acquire_owned().ok();
-        if let Some(own) = one(&self.own) {
+        if let Ok(own) = Arc::clone(&self.own).try_acquire_owned() {
             return Some(Share(own, None));
         }
-        let has = FOR_ALL - self.others.available_permits();
-        let is_left = for_all.available_permits() > LEFT * has;
-        let of_all = is_left.then(|| one(for_all)).flatten();
-        Some(Share(one(&self.others)?, Some(of_all?)))
+        let has = Arc::strong_count(&self.others) - 1;
+        if for_all.available_permits() <= LEFT * has {
+            return None;
+        }
+        let of_all = Arc::clone(for_all).try_acquire_owned().ok()?;
+        Some(Share(of_all, Some(Arc::clone(&self.others))))
     }
 }
 
-/// What a letter has of its team's places, until dropped.
+/// What a letter has of its team's places, or of those for all, until dropped.
 pub(super) struct Share(
     #[expect(dead_code, reason = "it is kept to be dropped")] OwnedSemaphorePermit,
-    #[expect(dead_code, reason = "it is kept to be dropped")] Option<OwnedSemaphorePermit>,
+    #[expect(dead_code, reason = "it is kept to be dropped")] Option<Arc<()>>,
 );

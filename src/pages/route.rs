@@ -92,7 +92,7 @@ impl<'a> Route<'a> {
                         let (_, _permit) = received(&visit, None).await?;
                         show(visit, variables).await
                     };
-                    let answer = serve(context, site, path, name, true, show).await?;
+                    let answer = serve(context, site, path, name, true, show).await;
                     Ok::<_, HttpError>(if is_head {
                         without_body(answer)
                     } else {
@@ -178,7 +178,7 @@ impl<'a> Route<'a> {
             let (site, take) = (Arc::clone(&site), take.clone());
             let variables = variables.into_inner();
             let take = move |visit| take(visit, variables, form);
-            serve(context, site, path, name, has_page, take)
+            async move { Ok::<_, HttpError>(serve(context, site, path, name, has_page, take).await) }
         };
         let (id, all) = (format!("POST {path}"), ApiEndpointVersions::All);
         let (method, media) = (Method::POST, media_type);
@@ -202,7 +202,7 @@ async fn serve<F>(
     name: &'static str,
     has_page: bool,
     handle: impl FnOnce(Arc<Visit>) -> F,
-) -> Result<Response<Body>, HttpError>
+) -> Response<Body>
 where
     F: Future<Output = Answer>,
 {
