@@ -40,6 +40,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::time::Timestamp;
 pub(crate) use connection::require_file;
 use connection::{bytes, connect, create_private, log_of, require_no_log_alone};
@@ -54,7 +55,6 @@ pub(crate) use readers::Reader;
 use readers::Readers;
 pub(crate) use snapshot::{Snapshot, schema_version};
 use wal::{Checkpointer, Emptying};
-pub(crate) use writer::Order;
 use writer::Writer;
 
 /// How much of the file the writer keeps in memory, in KiB: all that a large import changes. With SQLite's own two
@@ -122,10 +122,10 @@ impl Sqlite {
     /// The error of `script`; [`Error::Unavailable`] when it could not be committed in time.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        order: Order,
+        holder: Holder,
         script: impl Fn(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.writer.write(order, script).await
+        self.writer.write(holder, script).await
     }
 
     /// A connection that only reads. See [`readers`].
@@ -180,7 +180,7 @@ impl Sqlite {
     /// # Errors
     /// As [`write`](Sqlite::write), when it is not the disk that refuses.
     pub(crate) async fn try_to_write(&self) -> Result<bool, Error> {
-        let written = self.write(Order::InTurn, |handle| {
+        let written = self.write(Holder::Service, |handle| {
             let same = |connection: &Connection| {
                 let version: i64 =
                     connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -201,7 +201,7 @@ impl Sqlite {
     /// As [`write`](Sqlite::write).
     pub(crate) async fn forget_pairs(&self, now: Timestamp) -> Result<(), Error> {
         let emptying = self.emptying.clone();
-        self.write(Order::InTurn, move |handle| {
+        self.write(Holder::Service, move |handle| {
             let forgotten = pair::forget(handle, now)?;
             emptying.after(forgotten);
             Ok(())

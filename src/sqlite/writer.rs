@@ -3,11 +3,10 @@
 //! A commit waits for the disk, and that wait costs the same for one change as for a hundred. So
 //! changes that arrive while a commit is under way are committed together:
 //!
-//! 1. [`Writer::write`] puts a job into a bounded queue and waits. When the queue is full, or the job's turn would not come
-//!    within a second (`forecast.rs`), it is `Unavailable` at once. A job that [goes first](Order) overtakes the queue.
-//! 2. The thread takes the first job and whatever else is waiting, up to [`GROUP`]. Unless clients come one at a time, it
-//!    yields to other threads as long as that brings more. Then it begins one transaction (`BEGIN IMMEDIATE`; while another
-//!    process holds the lock, it waits for it).
+//! 1. [`Writer::write`] puts a job into the [queue](queue::Queue), in which each holder has a line of its own, and waits. When
+//!    the queue is full, or the job's turn would not come within a second, it is `Unavailable` at once.
+//! 2. The thread takes one job of each line in turn, up to [`GROUP`](queue::GROUP), and begins one transaction (`BEGIN
+//!    IMMEDIATE`; while another process holds the lock, it waits for it).
 //! 3. Each job runs in turn. One that is refused before it has changed anything leaves nothing to undo. When one fails, or
 //!    panics, after it has changed something, the transaction is rolled back and the group runs once more, now with each job
 //!    in a savepoint of its own: that job is undone alone, without any effect on the rest of the group. (A savepoint for
@@ -19,12 +18,11 @@
 //! A job sees what the jobs before it did, including those of its own group. That is sound because either all of them become
 //! durable, or no job is answered with anything that it saw: not even a refusal.
 
-mod forecast;
+mod queue;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -36,20 +34,15 @@ use super::handle::Handle;
 use super::wal::Checkpointer;
 use crate::domain::Cause;
 use crate::domain::Error;
-pub(crate) use forecast::Order;
-use forecast::{Forecast, GROUP};
-
-/// Jobs that may wait. At a commit every few milliseconds, a queue this long is a second or two of work.
-const QUEUE: usize = 4096;
+use crate::domain::holder::Holder;
+use queue::{Queue, Refused};
 
 /// How long a caller waits for the answer to a change, if its wait could not be foreseen.
 pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The writing half of the store.
 pub(super) struct Writer {
-    /// `None` only while being dropped.
-    queue: Option<Queue>,
-    forecast: Arc<Forecast>,
+    queue: Arc<Queue<Job>>,
     counts: Arc<Counts>,
     thread: Option<JoinHandle<()>>,
 }
@@ -67,18 +60,6 @@ trait Change: Send {
 }
 
 type Job = Box<dyn Change>;
-
-struct Queue {
-    /// `None` has the thread look for those that go first.
-    in_turn: SyncSender<Option<Job>>,
-    first: Sender<Job>,
-}
-
-/// The jobs of the [`Queue`].
-struct Jobs {
-    in_turn: Receiver<Option<Job>>,
-    first: Receiver<Job>,
-}
 
 struct Pending<F, T> {
     script: F,
@@ -131,25 +112,18 @@ impl Writer {
         mut log: Checkpointer,
         counts: &Arc<Counts>,
     ) -> Result<Writer, Cause> {
-        let ((in_turn, its), (first, firsts)) = (sync_channel(QUEUE), channel());
-        let queue = Queue { in_turn, first };
-        let jobs = Jobs {
-            in_turn: its,
-            first: firsts,
-        };
-        let forecast = Arc::new(Forecast::new(Instant::now()));
-        let (pace, its) = (Arc::clone(&forecast), Arc::clone(counts));
+        let queue = Arc::new(Queue::new(Instant::now()));
+        let (jobs, its) = (Served(Arc::clone(&queue)), Arc::clone(counts));
         let thread = Builder::new().name("sqlite-writer".into()).spawn(move || {
             let mut before = 0;
             let mut handle = Handle::new(connection);
-            while let Some(changes) = commit_next(&handle, &jobs, (&pace, &its), before) {
+            while let Some(changes) = commit_next(&handle, &jobs.0, &its, before) {
                 log.committed(handle.connection());
                 before = changes;
             }
         })?;
         Ok(Writer {
-            queue: Some(queue),
-            forecast,
+            queue,
             counts: Arc::clone(counts),
             thread: Some(thread),
         })
@@ -165,35 +139,26 @@ impl Writer {
     /// the disk does not come free within [`WRITE_TIMEOUT`], or the commit fails.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        order: Order,
+        holder: Holder,
         script: impl Fn(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        let queue = self
-            .queue
-            .as_ref()
-            .ok_or_else(|| Error::unavailable(STOPPED))?;
         // The runtime's clock, which tests advance.
         let now = tokio::time::Instant::now().into_std();
-        if !self.forecast.enter(order, now) {
-            self.counts.refused.one();
-            return Err(Error::unavailable("the queue of changes is too long"));
-        }
         let job = Box::new(Pending {
             script,
             result: None,
             reply,
             came: now,
         });
-        queue.put(order, job).map_err(|refused| {
-            self.forecast.leave();
-            match refused {
-                TrySendError::Full(_) => {
-                    self.counts.refused.one();
-                    Error::unavailable("the queue of changes is full")
-                }
-                TrySendError::Disconnected(_) => Error::unavailable(STOPPED),
-            }
+        self.queue.put(holder, job, now).map_err(|refused| {
+            let why = match refused {
+                Refused::TooLong => "the queue of changes is too long",
+                Refused::Full => "the queue of changes is full",
+                Refused::Closed => return Error::unavailable(STOPPED),
+            };
+            self.counts.refused.one();
+            Error::unavailable(why)
         })?;
         match tokio::time::timeout(WRITE_TIMEOUT, answer).await {
             Ok(Ok(result)) => result,
@@ -204,25 +169,7 @@ impl Writer {
 
     /// How many changes wait.
     pub(super) fn queued(&self) -> usize {
-        self.forecast.queued()
-    }
-}
-
-impl Queue {
-    fn put(&self, order: Order, job: Job) -> Result<(), TrySendError<Option<Job>>> {
-        let in_turn = match order {
-            Order::InTurn => Some(job),
-            Order::First => {
-                let sent = self.first.send(job);
-                sent.map_err(|refused| TrySendError::Disconnected(Some(refused.0)))?;
-                None
-            }
-        };
-        match self.in_turn.try_send(in_turn) {
-            // The thread is not waiting.
-            Err(TrySendError::Full(None)) => Ok(()),
-            sent => sent,
-        }
+        self.queue.queued()
     }
 }
 
@@ -231,10 +178,20 @@ const STOPPED: &str = "the writer has stopped";
 /// Lets the group under way commit, and closes the file before this returns.
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.queue.take());
+        self.queue.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join(); // Its panic, if any, was reported when it happened.
         }
+    }
+}
+
+/// The queue, as the thread has it. If it ends, nobody waits for it in vain.
+struct Served(Arc<Queue<Job>>);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.close();
+        self.0.clear();
     }
 }
 
@@ -242,18 +199,12 @@ impl Drop for Writer {
 /// queue is closed and empty.
 fn commit_next(
     handle: &Handle,
-    jobs: &Jobs,
-    (forecast, counts): (&Forecast, &Counts),
+    queue: &Queue<Job>,
+    counts: &Counts,
     before: usize,
 ) -> Option<usize> {
-    let first = jobs.in_turn.recv().ok()?;
-    let mut group = gather(first, jobs, before);
+    let mut group = queue.next(before)?;
     let changes = group.len();
-    if changes == 0 {
-        // Those that go first went with the group before.
-        return Some(before);
-    }
-    forecast.begin(changes);
     let begun = Instant::now();
     for job in &group {
         counts
@@ -268,7 +219,7 @@ fn commit_next(
     }
     let failed = outcome.err().map(|error| Shared(Arc::new(error)));
     let now = Instant::now();
-    forecast.end(now);
+    queue.end(now);
     counts.transactions.took(now - begun);
     match failed {
         None => counts.groups.note(group.len() as u64),
@@ -281,27 +232,6 @@ fn commit_next(
         });
     }
     Some(changes)
-}
-
-/// Step 2: the group that starts with `first`, and follows one of `before` changes. With fewer cores than threads, the first
-/// job would otherwise be alone, and those that the async threads are about to send would have to wait for the next commit.
-/// A client that is alone is spared that: if another program wants the core too, to yield is to wait for its turn to end,
-/// and a create took 1.5 ms instead of 0.3.
-fn gather(first: Option<Job>, jobs: &Jobs, before: usize) -> Vec<Job> {
-    let mut group = Vec::with_capacity(GROUP);
-    group.extend(first);
-    let in_turn = || jobs.in_turn.try_iter().flatten();
-    group.extend(in_turn().take(GROUP - group.len()));
-    let mut more = before > 1 || group.len() > 1;
-    while more && group.len() < GROUP {
-        let found = group.len();
-        std::thread::yield_now();
-        group.extend(in_turn().take(GROUP - found));
-        more = group.len() > found;
-    }
-    // Behind the others: what told of one of these may have been among them.
-    group.extend(jobs.first.try_iter());
-    group
 }
 
 /// Runs one transaction around the whole group; abandoned jobs are taken out of it.

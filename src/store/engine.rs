@@ -17,7 +17,7 @@ use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
 use crate::postgres::{self, Access, Lookups, Postgres, VERSION};
 use crate::sql::ScriptError;
-use crate::sqlite::{self, Order, Sqlite};
+use crate::sqlite::{self, Sqlite};
 use crate::trace;
 
 /// The version of the schema. Both engines have the same migrations, or the program would not build (`build.rs`).
@@ -63,7 +63,7 @@ impl Store {
         let span = self.span("write");
         let holder = holder.into();
         let answer = match self {
-            Store::Sqlite(sqlite) => on_sqlite(sqlite, order(holder), script).await,
+            Store::Sqlite(sqlite) => on_sqlite(sqlite, holder, script).await,
             Store::Postgres(postgres) => {
                 // In a box, so that the futures of requests stay small: they are moved more than once.
                 Box::pin(on_postgres::by_itself(
@@ -92,7 +92,7 @@ impl Store {
     ) -> Result<T, Error> {
         let span = self.span("write");
         let answer = match self {
-            Store::Sqlite(sqlite) => on_sqlite(sqlite, Order::InTurn, script).await,
+            Store::Sqlite(sqlite) => on_sqlite(sqlite, holder.into(), script).await,
             Store::Postgres(postgres) => {
                 let subjects = subjects.into_iter().collect();
                 // In a box, as above.
@@ -354,22 +354,14 @@ fn tell(span: Option<trace::Child>, error: Option<&Error>) {
     }
 }
 
-/// When the writer of SQLite makes a change. Each of these attempts holds a place for hashing, of which there are few.
-fn order(holder: Holder) -> Order {
-    match holder {
-        Holder::Attempts => Order::First,
-        _ => Order::InTurn,
-    }
-}
-
 /// Runs a change on SQLite, whose writer groups all changes.
 async fn on_sqlite<T: Send + 'static>(
     sqlite: &Sqlite,
-    order: Order,
+    holder: Holder,
     script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
 ) -> Result<T, Error> {
     let script = move |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
-    sqlite.write(order, script).await
+    sqlite.write(holder, script).await
 }
 
 /// Runs a script on SQLite, where statements complete as soon as they are called, so it never waits.

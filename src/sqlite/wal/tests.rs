@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::*;
-use crate::sqlite::{Order, Sqlite, connect, create_private};
+use crate::domain::holder::Holder;
+use crate::sqlite::{Sqlite, connect, create_private};
 
 /// Bytes of a page. Most is counted in pages here: the smallest take the least room on a disk.
 const SMALL: u32 = 512;
@@ -213,7 +214,7 @@ async fn closing_the_store_leaves_no_log_behind() {
     let path = folder.path().join("test.db");
     let store = Sqlite::open(&path).unwrap();
     store
-        .write(Order::InTurn, |sql| sql.execute("DELETE FROM team", []))
+        .write(Holder::Service, |sql| sql.execute("DELETE FROM team", []))
         .await
         .unwrap();
     assert!(path.with_extension("db-wal").exists());

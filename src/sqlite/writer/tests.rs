@@ -9,7 +9,11 @@ use futures::future::{BoxFuture, join_all};
 use rusqlite::{OptionalExtension as _, params};
 use tempfile::TempDir;
 
+use super::queue::{GROUP, QUEUE};
 use super::*;
+
+/// Whose changes are made.
+const TEAM: Holder = Holder::Team(uuid::Uuid::nil());
 
 /// A writer on a table with a unique column and a foreign key that is checked at the commit.
 fn writer() -> (TempDir, Writer) {
@@ -57,7 +61,7 @@ async fn hold(writer: &Writer) -> (BoxFuture<'_, Result<(), Error>>, mpsc::Sende
     let (begun, begins) = mpsc::channel();
     let (release, held) = mpsc::channel();
     let mut change = writer
-        .write(Order::InTurn, move |_| {
+        .write(TEAM, move |_| {
             let _ = begun.send(());
             let _ = held.recv();
             Ok(())
@@ -74,37 +78,27 @@ async fn queue<F: Future + Unpin>(future: &mut F) {
 }
 
 #[tokio::test]
-async fn what_goes_first_overtakes_all_that_wait_for_the_groups_after_the_next() {
+async fn a_change_of_another_holder_is_in_the_next_group_however_much_waits() {
     let (folder, writer) = writer();
     let (held, release) = hold(&writer).await;
     let mut others: Vec<_> = (0..2 * GROUP as i64)
-        .map(|value| {
-            writer
-                .write(Order::InTurn, move |sql| insert(sql, value))
-                .boxed()
-        })
+        .map(|value| writer.write(TEAM, move |sql| insert(sql, value)).boxed())
         .collect();
     for other in &mut others {
         queue(other).await;
     }
-    let in_group = GROUP as i64;
     let count = |sql: &Handle| -> Result<i64, Error> {
         let count = |connection: &Connection| {
             connection.query_row("SELECT count(*) FROM number", [], |row| row.get(0))
         };
         sql.with(count).map_err(Error::internal)
     };
-    let mut first = writer.write(Order::First, count).boxed();
-    queue(&mut first).await;
+    let mut attempt = writer.write(Holder::Attempts, count).boxed();
+    queue(&mut attempt).await;
     release.send(()).unwrap();
-    assert_eq!(first.await.unwrap(), in_group);
+    assert_eq!(attempt.await.unwrap(), 1);
     held.await.unwrap();
     join_all(others).await;
-    // Nor does it wait when there is nothing else.
-    assert_eq!(
-        writer.write(Order::First, count).await.unwrap(),
-        2 * in_group
-    );
     assert_eq!(numbers(&folder).len(), 2 * GROUP);
 }
 
@@ -114,7 +108,7 @@ async fn what_was_acknowledged_is_seen_by_others() {
     for value in 0..10 {
         assert_eq!(
             writer
-                .write(Order::InTurn, move |sql| insert(sql, value))
+                .write(TEAM, move |sql| insert(sql, value))
                 .await
                 .unwrap(),
             value
@@ -128,20 +122,17 @@ async fn a_change_that_fails_or_panics_is_undone_alone() {
     let (folder, writer) = writer();
     let (held, release) = hold(&writer).await;
     let group = async {
-        let good =
-            (0..4).map(|value| writer.write(Order::InTurn, move |sql| insert(sql, 10 * value)));
-        let fails = writer.write(Order::InTurn, |sql| {
+        let good = (0..4).map(|value| writer.write(TEAM, move |sql| insert(sql, 10 * value)));
+        let fails = writer.write(TEAM, |sql| {
             insert(sql, 1)?;
             Err::<(), _>(Error::DuplicateSku)
         });
-        let breaks_a_rule = writer.write(Order::InTurn, |sql| {
-            insert(sql, 2).and_then(|_| insert(sql, 2))
-        });
-        let panics = writer.write(Order::InTurn, |sql| -> Result<(), Error> {
+        let breaks_a_rule = writer.write(TEAM, |sql| insert(sql, 2).and_then(|_| insert(sql, 2)));
+        let panics = writer.write(TEAM, |sql| -> Result<(), Error> {
             insert(sql, 3)?;
             panic!("on purpose")
         });
-        let last = writer.write(Order::InTurn, |sql| insert(sql, 50));
+        let last = writer.write(TEAM, |sql| insert(sql, 50));
         let release = async move { release.send(()).unwrap() };
         tokio::join!(join_all(good), fails, breaks_a_rule, panics, last, release)
     };
@@ -173,11 +164,11 @@ async fn only_a_change_that_has_to_be_undone_makes_its_group_run_again() {
         let runs = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&runs);
         let group = async {
-            let good = writer.write(Order::InTurn, move |sql| {
+            let good = writer.write(TEAM, move |sql| {
                 counted.fetch_add(1, Ordering::Relaxed);
                 insert(sql, 1)
             });
-            let refused = writer.write(Order::InTurn, move |sql| {
+            let refused = writer.write(TEAM, move |sql| {
                 if undo {
                     insert(sql, 2)?;
                 }
@@ -199,8 +190,8 @@ async fn a_commit_that_fails_answers_no_success_and_leaves_the_writer_usable() {
     let (folder, writer) = writer();
     let (held, release) = hold(&writer).await;
     let group = async {
-        let good = writer.write(Order::InTurn, |sql| insert(sql, 1));
-        let orphan = writer.write(Order::InTurn, |sql| {
+        let good = writer.write(TEAM, |sql| insert(sql, 1));
+        let orphan = writer.write(TEAM, |sql| {
             sql.execute("INSERT INTO child (parent) VALUES (9)", [])
         });
         let release = async move { release.send(()).unwrap() };
@@ -210,10 +201,7 @@ async fn a_commit_that_fails_answers_no_success_and_leaves_the_writer_usable() {
     assert!(matches!(good, Err(Error::Unavailable(_))), "{good:?}");
     assert!(matches!(orphan, Err(Error::Unavailable(_))), "{orphan:?}");
     assert_eq!(numbers(&folder), [0; 0]);
-    writer
-        .write(Order::InTurn, |sql| insert(sql, 1))
-        .await
-        .unwrap();
+    writer.write(TEAM, |sql| insert(sql, 1)).await.unwrap();
 }
 
 /// What it saw, such as a sku that is taken, may have been work that was not committed.
@@ -222,8 +210,8 @@ async fn a_commit_that_fails_answers_no_refusal_either_but_a_bug_is_told() {
     let (_folder, writer) = writer();
     let (held, release) = hold(&writer).await;
     let group = async {
-        let good = writer.write(Order::InTurn, |sql| insert(sql, 1));
-        let refused = writer.write(Order::InTurn, |sql| {
+        let good = writer.write(TEAM, |sql| insert(sql, 1));
+        let refused = writer.write(TEAM, |sql| {
             let taken = "SELECT 1 FROM number WHERE value = 1";
             match sql
                 .with(|connection| connection.query_row(taken, [], |_| Ok(())).optional())
@@ -233,8 +221,8 @@ async fn a_commit_that_fails_answers_no_refusal_either_but_a_bug_is_told() {
                 None => insert(sql, 2),
             }
         });
-        let bug = writer.write(Order::InTurn, |_| Err::<(), _>(Error::internal("a bug")));
-        let orphan = writer.write(Order::InTurn, |sql| {
+        let bug = writer.write(TEAM, |_| Err::<(), _>(Error::internal("a bug")));
+        let orphan = writer.write(TEAM, |sql| {
             sql.execute("INSERT INTO child (parent) VALUES (9)", [])
         });
         let release = async move { release.send(()).unwrap() };
@@ -248,14 +236,9 @@ async fn a_commit_that_fails_answers_no_refusal_either_but_a_bug_is_told() {
 #[tokio::test]
 async fn a_change_that_ends_the_transaction_fails_its_group_and_nothing_else() {
     let (folder, writer) = writer();
-    let ended = writer
-        .write(Order::InTurn, |sql| sql.execute("ROLLBACK", []))
-        .await;
+    let ended = writer.write(TEAM, |sql| sql.execute("ROLLBACK", [])).await;
     assert!(matches!(ended, Err(Error::Unavailable(_))), "{ended:?}");
-    writer
-        .write(Order::InTurn, |sql| insert(sql, 1))
-        .await
-        .unwrap();
+    writer.write(TEAM, |sql| insert(sql, 1)).await.unwrap();
     assert_eq!(numbers(&folder), [1]);
 }
 
@@ -266,15 +249,15 @@ async fn a_full_queue_refuses_at_once_and_keeps_what_it_took() {
     let mut waiting = Vec::new();
     let refused = loop {
         let value = waiting.len() as i64;
-        let mut change = Box::pin(writer.write(Order::InTurn, move |sql| insert(sql, value)));
+        let mut change = Box::pin(writer.write(TEAM, move |sql| insert(sql, value)));
         match futures::poll!(&mut change) {
             std::task::Poll::Pending => waiting.push(change),
             std::task::Poll::Ready(refused) => break refused,
         }
     };
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-    assert!(waiting.len() >= QUEUE - 1, "{}", waiting.len());
     let taken = waiting.len();
+    assert_eq!(taken, TEAM.share(QUEUE));
     release.send(()).unwrap();
     assert!(join_all(waiting).await.iter().all(Result::is_ok));
     assert_eq!(numbers(&folder).len(), taken);
@@ -286,14 +269,11 @@ async fn a_change_whose_wait_can_be_foreseen_is_refused_at_once_and_never_runs()
     let (held, release) = hold(&writer).await;
     tokio::time::advance(Duration::from_secs(2)).await;
     tokio::time::resume();
-    let refused = writer.write(Order::InTurn, |sql| insert(sql, 1)).await;
+    let refused = writer.write(TEAM, |sql| insert(sql, 1)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
     release.send(()).unwrap();
     held.await.unwrap();
-    writer
-        .write(Order::InTurn, |sql| insert(sql, 2))
-        .await
-        .unwrap();
+    writer.write(TEAM, |sql| insert(sql, 2)).await.unwrap();
     assert_eq!(numbers(&folder), [2]);
 }
 
@@ -301,7 +281,7 @@ async fn a_change_whose_wait_can_be_foreseen_is_refused_at_once_and_never_runs()
 async fn a_change_that_waits_too_long_is_unavailable_and_never_runs() {
     let (folder, writer) = writer();
     let (held, release) = hold(&writer).await;
-    let late = writer.write(Order::InTurn, |sql| insert(sql, 1)).await;
+    let late = writer.write(TEAM, |sql| insert(sql, 1)).await;
     assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
     release.send(()).unwrap();
     drop(held);
@@ -316,10 +296,10 @@ async fn a_lock_held_by_another_process_is_waited_for_then_unavailable() {
     other
         .execute_batch("BEGIN IMMEDIATE; INSERT INTO number VALUES (1)")
         .unwrap();
-    let refused = writer.write(Order::InTurn, |sql| insert(sql, 2)).await;
+    let refused = writer.write(TEAM, |sql| insert(sql, 2)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
 
-    let mut waits = Box::pin(writer.write(Order::InTurn, |sql| insert(sql, 3)));
+    let mut waits = Box::pin(writer.write(TEAM, |sql| insert(sql, 3)));
     queue(&mut waits).await;
     other.execute_batch("COMMIT").unwrap();
     waits.await.unwrap();
@@ -330,7 +310,7 @@ async fn a_lock_held_by_another_process_is_waited_for_then_unavailable() {
 async fn groups_and_waits_are_counted() {
     let (_folder, writer) = writer();
     let (held, release) = hold(&writer).await;
-    let insert = |value| Box::pin(writer.write(Order::InTurn, move |sql| insert(sql, value)));
+    let insert = |value| Box::pin(writer.write(TEAM, move |sql| insert(sql, value)));
     let (mut one, mut other) = (insert(1), insert(2));
     queue(&mut one).await;
     queue(&mut other).await;
