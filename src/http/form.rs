@@ -11,7 +11,9 @@ use dropshot::{
     RequestContext, ServerContext,
 };
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
-use openapi_dropshot_runtime::{Cause, RequestBody, RequestError, Violation, constraint};
+use openapi_dropshot_runtime::{
+    Cause, Remainder, RequestBody, RequestError, Violation, constraint,
+};
 
 use super::multipart::{self, Parts};
 
@@ -100,6 +102,11 @@ impl ExclusiveExtractor for UnreadUpload {
 }
 
 impl UnreadForm {
+    /// Has what is not read of its body left to whoever makes the response.
+    pub(crate) fn remainder(&mut self) -> Remainder {
+        self.body.remainder()
+    }
+
     /// The most bytes of memory that its body takes while it is read.
     pub(super) fn expected_bytes(&self) -> usize {
         self.body.expected_bytes()

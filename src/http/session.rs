@@ -48,14 +48,16 @@ const REVOKE: &str = "/api/auth/mobile/revoke";
 /// When another endpoint has its path.
 pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
     api.operations.push("revoke_token");
-    unpublished::post(api, REVOKE, async |context, form| {
+    unpublished::post(api, REVOKE, async |context, mut form| {
+        let remainder = form.remainder();
         let fail = |rejection| {
             let problem = error::answer(&context, rejection);
             problem.into_token(&context.request_id).into_response()
         };
         let revoke = |()| revoke_token(&context, form);
         let admit = credential::anybody(&context);
-        Ok(unpublished::serve(&context, REVOKE, "revoke_token", admit, revoke, fail).await)
+        let of = (REVOKE, "revoke_token");
+        Ok(unpublished::serve(&context, of, remainder, admit, revoke, fail).await)
     })
 }
 

@@ -13,7 +13,7 @@ use dropshot::{
 };
 use futures::FutureExt;
 use http::{Extensions, Method, Response};
-use openapi_dropshot_runtime::{Admitted, Rejection, without_body};
+use openapi_dropshot_runtime::{Admitted, Rejection, Remainder, without_body};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -116,11 +116,12 @@ where
 }
 
 /// Serves a request to `path` by the steps of a published operation; `name` is its name in metrics. `handle` answers the
-/// caller that `admit` has admitted, and `fail` turns a rejection into an answer.
+/// caller that `admit` has admitted, and `fail` turns a rejection into an answer. What `handle` has not read of the body is the
+/// `remainder`.
 pub(crate) async fn serve<P, F>(
     context: &RequestContext,
-    path: &'static str,
-    name: &'static str,
+    (path, name): (&'static str, &'static str),
+    remainder: Remainder,
     admit: impl Future<Output = Result<Admitted<P>, Error>>,
     handle: impl FnOnce(P) -> F,
     fail: impl Fn(Rejection<Error>) -> Response<Bytes>,
@@ -145,7 +146,10 @@ where
     let mut answer = outcome.unwrap_or_else(&fail);
     answer.headers_mut().extend(headers);
     answer.extensions_mut().extend(notes);
-    sent(context, (path, name), answer, start.elapsed(), fail)
+    let closing = remainder.settle(&context.request).await;
+    let mut answer = sent(context, (path, name), answer, start.elapsed(), fail);
+    closing.tell(answer.headers_mut());
+    answer
 }
 
 /// The variables of a path.
@@ -165,8 +169,16 @@ fn register(
     answer: impl Fn(&RequestContext) -> Response<Body> + Send + Sync + 'static,
 ) -> Result<(), ApiDescriptionRegisterError> {
     let id = format!("{method} {path}");
+    let answer = Arc::new(answer);
     let handler = move |context: RequestContext, _: Path<NoVariables>| {
-        std::future::ready(Ok::<_, HttpError>(answer(&context)))
+        let answer = Arc::clone(&answer);
+        async move {
+            let mut answer = answer(&context);
+            let remainder = Remainder::dropped(&context.request);
+            let closing = remainder.settle(&context.request).await;
+            closing.tell(answer.headers_mut());
+            Ok::<_, HttpError>(answer)
+        }
     };
     let all = ApiEndpointVersions::All;
     let endpoint: ApiEndpoint<Context> =

@@ -12,7 +12,7 @@ use dropshot::{
     HttpError, Path,
 };
 use futures::poll;
-use openapi_dropshot_runtime::{Rejection, without_body};
+use openapi_dropshot_runtime::{Rejection, Remainder, without_body};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -92,7 +92,8 @@ impl<'a> Route<'a> {
                         let (_, _permit) = received(&visit, None).await?;
                         show(visit, variables).await
                     };
-                    let answer = serve(context, site, path, name, true, show).await;
+                    let rest = Remainder::dropped(&context.request);
+                    let answer = serve(context, site, (path, name), true, rest, show).await;
                     Ok::<_, HttpError>(if is_head {
                         without_body(answer)
                     } else {
@@ -129,7 +130,7 @@ impl<'a> Route<'a> {
                 take(visit, variables, form).await
             }
         };
-        self.posts(URL_ENCODED, name, take)
+        self.posts::<UnreadForm, _, _>(URL_ENCODED, name, take)
     }
 
     /// The same, for a form with a file, which is not read until `begin` allows it. What `begin` returns is kept until the
@@ -149,25 +150,25 @@ impl<'a> Route<'a> {
         B: Future<Output = Result<T, Failure>> + Send + 'static,
         F: Future<Output = Answer> + Send + 'static,
     {
-        let take = move |visit: Arc<Visit>, variables, form: UnreadUpload| {
+        let take = move |visit: Arc<Visit>, variables, form: UnreadForm| {
             let (begun, take) = (begin(Arc::clone(&visit), variables), take.clone());
             async move {
                 let begun = begun.await?;
-                let (form, _permit) = received(&visit, Some(form.into())).await?;
+                let (form, _permit) = received(&visit, Some(form)).await?;
                 take(visit, begun, form).await
             }
         };
-        self.posts(MULTIPART, name, take)
+        self.posts::<UnreadUpload, _, _>(MULTIPART, name, take)
     }
 
     fn posts<U, P, F>(
         mut self,
         media_type: &'static str,
         name: &'static str,
-        take: impl Fn(Arc<Visit>, P, U) -> F + Clone + Send + Sync + 'static,
+        take: impl Fn(Arc<Visit>, P, UnreadForm) -> F + Clone + Send + Sync + 'static,
     ) -> Result<Self, ApiDescriptionRegisterError>
     where
-        U: ExclusiveExtractor + Send + 'static,
+        U: ExclusiveExtractor + Into<UnreadForm> + Send + 'static,
         P: Variables,
         F: Future<Output = Answer> + Send + 'static,
     {
@@ -176,9 +177,13 @@ impl<'a> Route<'a> {
         let has_page = self.allow.contains(&"GET");
         let handler = move |context: RequestContext, variables: Path<P>, form: U| {
             let (site, take) = (Arc::clone(&site), take.clone());
-            let variables = variables.into_inner();
+            let (variables, mut form) = (variables.into_inner(), form.into());
+            let remainder = form.remainder();
             let take = move |visit| take(visit, variables, form);
-            async move { Ok::<_, HttpError>(serve(context, site, path, name, has_page, take).await) }
+            async move {
+                let of = (path, name);
+                Ok::<_, HttpError>(serve(context, site, of, has_page, remainder, take).await)
+            }
         };
         let (id, all) = (format!("POST {path}"), ApiEndpointVersions::All);
         let (method, media) = (Method::POST, media_type);
@@ -198,9 +203,9 @@ impl<'a> Route<'a> {
 async fn serve<F>(
     context: RequestContext,
     site: Arc<Site>,
-    path: &'static str,
-    name: &'static str,
+    of: (&'static str, &'static str),
     has_page: bool,
+    remainder: Remainder,
     handle: impl FnOnce(Arc<Visit>) -> F,
 ) -> Response<Body>
 where
@@ -220,7 +225,7 @@ where
     let fail = |rejection| protected(&visit(None), Err(Failure::from(rejection)));
     let session = Cookie::Session.name(&site);
     let admit = http::browser(&context, &session);
-    http::serve(&context, path, name, admit, answer, fail).await
+    http::serve(&context, of, remainder, admit, answer, fail).await
 }
 
 /// Handles a request.

@@ -1,18 +1,10 @@
-//! The body of a request: read within limits, or drained if nothing reads it.
+//! The body of a request, read within limits.
 //!
 //! A body is copied into one buffer of its own as it arrives. hyper's frames hold on to the buffer that the
 //! connection was read into, so keeping frames of a few bytes would keep all of those buffers. Only a body that
 //! arrives whole in its first frame, as nearly all do, is used as it is.
 //!
-//! If a server responds without having read the body, and then closes the connection, the client's system discards
-//! the response together with what could not be sent. So a body that is dropped before its end is read further, in
-//! the background and for a while, while the response is on its way:
-//!
-//! 1. nothing is done if the body has been read to its end;
-//! 2. nothing is done if the client waits for `100 Continue` and has not been told to go on: it sends no body until
-//!    then (RFC 9110, section 10.1.1), and reading would tell it to;
-//! 3. otherwise at most [`DRAIN_BYTES`], plus as many as the body's limit exceeds [`MAX_BYTES`], are read and
-//!    discarded, for at most [`DRAIN_TIME`].
+//! What nobody reads of it is [left](crate::remainder) to whoever makes the response.
 
 use std::time::Duration;
 
@@ -21,9 +13,10 @@ use futures::Stream;
 use http::header::{self, HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::rejection::{Cause, RequestError};
+use crate::remainder::{Drain, Leaves, Remainder};
 use crate::violation::{Violation, constraint};
 
 /// The most bytes that are read of a request body, unless [more are allowed](RequestBody::allowing).
@@ -32,17 +25,15 @@ pub const MAX_BYTES: usize = 64 * 1024;
 /// How soon after its headers a request body must be complete, unless [more is allowed](RequestBody::allowing).
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The most bytes that are drained of an unread body.
-pub const DRAIN_BYTES: usize = 256 * 1024;
-
-/// The longest time for which an unread body is drained.
-pub const DRAIN_TIME: Duration = Duration::from_secs(1);
-
 /// A request body that has not been read yet.
 #[derive(Debug)]
 pub struct RequestBody {
-    /// `None` once it has been taken for draining.
+    /// `None` once it has been left.
     body: Option<dropshot::Body>,
+    /// Whether reading it has failed, so that it has no end.
+    is_broken: bool,
+    /// Where it is left.
+    leaves: Option<Leaves>,
     /// Whether the client waits to be told to go on.
     awaits_continue: bool,
     /// When the headers had arrived.
@@ -58,6 +49,8 @@ impl RequestBody {
         let awaits_continue = expects.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
         RequestBody {
             body: Some(body),
+            is_broken: false,
+            leaves: None,
             awaits_continue,
             received: Instant::now(),
             max_bytes: MAX_BYTES,
@@ -71,6 +64,20 @@ impl RequestBody {
         self.max_bytes = max_bytes;
         self.deadline = deadline;
         self
+    }
+
+    /// Has the body left to whoever makes the response, unless it has been read to its end by then.
+    pub fn remainder(&mut self) -> Remainder {
+        if self
+            .body
+            .as_ref()
+            .is_none_or(hyper::body::Body::is_end_stream)
+        {
+            return Remainder::nothing();
+        }
+        let (leaves, remainder) = Remainder::left();
+        self.leaves = Some(leaves);
+        remainder
     }
 
     /// Refuses a body by its declared length, before any of it is read.
@@ -99,13 +106,14 @@ impl RequestBody {
             return Ok(Bytes::new());
         };
         self.awaits_continue = false;
-        timeout_at(self.received + self.deadline, collect(body, self.max_bytes))
+        let collected = collect(body, self.max_bytes, &mut self.is_broken);
+        timeout_at(self.received + self.deadline, collected)
             .await
             .unwrap_or_else(|_| Err(RequestError::timeout(self.deadline.as_secs())))
     }
 
     /// Returns the body as a stream, within the same limits as [`read`](RequestBody::read). The part that is not
-    /// read is drained.
+    /// read is left.
     ///
     /// # Errors
     /// As for [`read`](RequestBody::read); the stream ends after one.
@@ -133,7 +141,7 @@ impl RequestBody {
             return Ok(None);
         };
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| incomplete())?;
+            let frame = frame.map_err(|_| incomplete(&mut self.is_broken))?;
             // A frame without data is a trailer, which nothing here reads.
             if let Ok(data) = frame.into_data() {
                 return Ok(Some(data));
@@ -156,11 +164,15 @@ impl RequestBody {
 }
 
 /// Collects all frames of a body in one buffer.
-async fn collect(body: &mut dropshot::Body, max_bytes: usize) -> Result<Bytes, RequestError> {
+async fn collect(
+    body: &mut dropshot::Body,
+    max_bytes: usize,
+    is_broken: &mut bool,
+) -> Result<Bytes, RequestError> {
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {
         // The connection broke, or the framing of the body is wrong.
-        let frame = frame.map_err(|_| incomplete())?;
+        let frame = frame.map_err(|_| incomplete(is_broken))?;
         // A frame without data is a trailer, which nothing here reads.
         let Ok(data) = frame.into_data() else {
             continue;
@@ -187,7 +199,8 @@ fn make_room(whole: &mut Vec<u8>, length: usize, max_bytes: usize) {
     }
 }
 
-fn incomplete() -> RequestError {
+fn incomplete(is_broken: &mut bool) -> RequestError {
+    *is_broken = true;
     RequestError {
         cause: Cause::Body,
         violations: Violation::new("", constraint::JSON, "must arrive completely").into(),
@@ -200,26 +213,11 @@ impl Drop for RequestBody {
         if body.is_end_stream() || self.awaits_continue {
             return;
         }
-        // Outside of a runtime there is no connection either.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let most = drained(self.max_bytes);
-            runtime.spawn(timeout(DRAIN_TIME, drain(body, most)));
-        }
-    }
-}
-
-/// Returns how many bytes are drained of a body with this limit.
-fn drained(max_bytes: usize) -> usize {
-    DRAIN_BYTES + max_bytes.saturating_sub(MAX_BYTES)
-}
-
-async fn drain(mut body: dropshot::Body, most: usize) {
-    let mut left = most;
-    while let Some(Ok(frame)) = body.frame().await {
-        let read = frame.data_ref().map_or(0, Bytes::len);
-        match left.checked_sub(read) {
-            Some(rest) => left = rest,
-            None => return,
+        let drain = Drain::new(body, self.max_bytes);
+        match self.leaves.take() {
+            Some(leaves) if self.is_broken => leaves.leave_broken(),
+            Some(leaves) => leaves.leave(drain),
+            None => drain.in_background(),
         }
     }
 }
@@ -243,12 +241,5 @@ mod tests {
         let endless = dropshot::Body::wrap(http_body_util::StreamBody::new(endless));
         let endless = RequestBody::new(&HeaderMap::new(), endless);
         assert_eq!(endless.expected_bytes(), MAX_BYTES);
-    }
-
-    #[test]
-    fn as_much_more_is_drained_as_a_body_may_have_beyond_the_usual() {
-        assert_eq!(drained(1), DRAIN_BYTES);
-        assert_eq!(drained(MAX_BYTES), DRAIN_BYTES);
-        assert_eq!(drained(MAX_BYTES + 1), DRAIN_BYTES + 1);
     }
 }

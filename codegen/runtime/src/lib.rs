@@ -12,7 +12,8 @@
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
 //! - paths and methods accepted only as they are written, and a limit on headers: [`Methods`], [`check_path`],
 //!   [`MAX_HEADERS`];
-//! - bodies of each media type: [`FromBody`], [`RequestBody`], [`Multipart`]; [`Websocket`]s;
+//! - bodies of each media type: [`FromBody`], [`RequestBody`], [`Multipart`]; [`Websocket`]s; what is left of a body:
+//!   [`Remainder`];
 //! - credentials: [`Scheme`];
 //! - responses: [`Success`], [`RawBody`], [`Reply`], and for errors [`RequestError`], [`ErrorAnswer`],
 //!   [`Rejection`].
@@ -38,6 +39,7 @@ mod object;
 mod operation;
 mod parameters;
 mod rejection;
+mod remainder;
 mod reply;
 mod request;
 mod routes;
@@ -49,7 +51,7 @@ mod violation;
 mod websocket;
 
 pub use any::{Any, present};
-pub use body::{DEADLINE, DRAIN_BYTES, DRAIN_TIME, MAX_BYTES, RequestBody};
+pub use body::{DEADLINE, MAX_BYTES, RequestBody};
 pub use choice::none_of;
 pub use content::{FromBody, Multipart, Optional, Unread};
 pub use decimal::{Decimal, DecimalError};
@@ -60,6 +62,7 @@ pub use object::{Members, Object, object};
 pub use operation::{AnswerHeader, Body, Listed, Location, Operation, Parameter, Status};
 pub use parameters::Parameters;
 pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
+pub use remainder::{Closing, DRAIN_BYTES, DRAIN_TIME, Remainder};
 pub use reply::{Answer, RawBody, Reply, Success, json_body, without_body};
 pub use request::{Captured, Request, Unchecked};
 pub use routes::{METHODS, Methods, check_path, forwarded};

@@ -34,6 +34,7 @@ use crate::json;
 use crate::operation::{Body, Location, Operation};
 use crate::parameters::Parameters;
 use crate::rejection::RequestError;
+use crate::remainder::Remainder;
 use crate::websocket::Websocket;
 
 /// The request of one operation, once it has been checked. Generated code implements it.
@@ -84,6 +85,11 @@ impl Captured {
             captured: self,
             request: PhantomData,
         }
+    }
+
+    /// Has what is not read of the body left to whoever makes the response.
+    pub fn remainder(&mut self) -> Remainder {
+        self.body.remainder()
     }
 
     /// Prepares the request of an operation that makes the connection a websocket.

@@ -11,7 +11,8 @@
 //! 7. a response whose status or headers the document does not list is sent, but logged as an error: the client learns
 //!    more from it than from anything else. If the document lists no errors of the operation at all, no error is logged
 //!    for that;
-//! 8. the trait's hook passes the response on to be sent: it may add headers of the connection, and decides how the
+//! 8. what was not read of the body is dealt with ([`Remainder`](crate::Remainder));
+//! 9. the trait's hook passes the response on to be sent: it may add headers of the connection, and decides how the
 //!    bytes are sent. It sees nothing of a streamed body, and the stream replaces the body that it returns.
 //!
 //! A method that a path does not have is refused before all that ([`register_absent_methods`]), and so is a request
@@ -26,7 +27,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use dropshot::{
     ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body,
-    ExtensionMode, RequestContext, ServerContext,
+    ExtensionMode, HttpError, RequestContext, ServerContext,
 };
 use futures::FutureExt;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -125,8 +126,9 @@ fn described<C: ServerContext>(
 pub async fn serve<C, P, X, E, G, F>(
     context: &RequestContext<C>,
     operation: &'static Operation,
+    mut request: Captured,
     admit: impl FnOnce() -> G,
-    handle: impl FnOnce(P) -> F,
+    handle: impl FnOnce(P, Captured) -> F,
     fail: impl Fn(Rejection<X>) -> ErrorAnswer<E>,
     answered: impl FnOnce(Response<Bytes>, Duration) -> Response<Body>,
 ) -> Served<E>
@@ -139,13 +141,14 @@ where
     let start = Instant::now();
     check_path(operation.path, context.request.uri().path())
         .map_err(|error| Described::told(error, &context.request_id))?;
+    let remainder = request.remainder();
     let (mut extra, mut notes) = (Vec::new(), Extensions::new());
     let outcome = {
         // Pinned where it is made: each move would copy a thousand bytes or two.
         let steps = pin!(async {
             let admitted = admit().await.map_err(Rejection::Error)?;
             (extra, notes) = (admitted.headers, admitted.notes);
-            let answer = handle(admitted.caller)
+            let answer = handle(admitted.caller, request)
                 .await
                 .inspect_err(|it| tell_misfit(it, &context.log))?;
             // A body that cannot be serialized is a bug in the service.
@@ -174,7 +177,9 @@ where
     response.extensions_mut().extend(notes);
     operation.name_type(&mut response);
     audit(operation, &response, &context.log);
+    let closing = remainder.settle(&context.request).await;
     let mut response = answered(response, start.elapsed());
+    closing.tell(response.headers_mut());
     if let Some(stream) = stream {
         *response.body_mut() = stream;
     }
@@ -235,20 +240,25 @@ where
             continue;
         };
         let allow = allow.clone();
-        let answer = move |context: RequestContext<C>, _: Captured| {
-            let start = Instant::now();
-            if let Err(error) = check_path(operation.path, context.request.uri().path()) {
-                return std::future::ready(Err(error));
+        let answer = move |context: RequestContext<C>, mut request: Captured| {
+            let allow = allow.clone();
+            async move {
+                let start = Instant::now();
+                check_path(operation.path, context.request.uri().path())?;
+                let remainder = request.remainder();
+                drop(request);
+                let error = RequestError::method(context.request.method(), &allow);
+                let answer = fail(&context, operation, Rejection::Request(error));
+                let mut response = answer.header(header::ALLOW, &allow).into_response();
+                operation.name_type(&mut response);
+                let closing = remainder.settle(&context.request).await;
+                let mut response = answered(&context, operation, response, start.elapsed());
+                closing.tell(response.headers_mut());
+                Ok::<_, HttpError>(match *context.request.method() {
+                    Method::HEAD => without_body(response),
+                    _ => response,
+                })
             }
-            let error = RequestError::method(context.request.method(), &allow);
-            let answer = fail(&context, operation, Rejection::Request(error));
-            let mut response = answer.header(header::ALLOW, &allow).into_response();
-            operation.name_type(&mut response);
-            let mut response = answered(&context, operation, response, start.elapsed());
-            if context.request.method() == Method::HEAD {
-                response = without_body(response);
-            }
-            std::future::ready(Ok(response))
         };
         let id = format!("{}_{}", name.to_ascii_lowercase(), operation.id);
         let all = ApiEndpointVersions::All;

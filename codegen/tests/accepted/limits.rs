@@ -776,10 +776,10 @@ fn way_1<A: LimitsApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
-            operation), | caller | handler(& context, caller, request), | rejection |
-            A::unlisted(& context, operation, rejection), | answer, latency |
-            A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
+            context, operation), | caller, request | handler(& context, caller, request),
+            | rejection | A::unlisted(& context, operation, rejection), | answer, latency
+            | A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await
     };

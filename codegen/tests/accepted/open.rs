@@ -2319,10 +2319,10 @@ fn way_1<A: OpenApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
-            operation), | caller | handler(& context, caller, request), | rejection |
-            A::put_thing_error(& context, operation, rejection), | answer, latency |
-            A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
+            context, operation), | caller, request | handler(& context, caller, request),
+            | rejection | A::put_thing_error(& context, operation, rejection), | answer,
+            latency | A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await
     };
@@ -2340,10 +2340,10 @@ fn way_2<A: OpenApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
-            operation), | caller | handler(& context, caller, request), | rejection |
-            A::add_thing_error(& context, operation, rejection), | answer, latency |
-            A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
+            context, operation), | caller, request | handler(& context, caller, request),
+            | rejection | A::add_thing_error(& context, operation, rejection), | answer,
+            latency | A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await
     };
@@ -2361,10 +2361,10 @@ fn way_3<A: OpenApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
-            operation), | caller | handler(& context, caller, request), | rejection |
-            A::set_prices_error(& context, operation, rejection), | answer, latency |
-            A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
+            context, operation), | caller, request | handler(& context, caller, request),
+            | rejection | A::set_prices_error(& context, operation, rejection), | answer,
+            latency | A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await
     };
@@ -2382,10 +2382,10 @@ fn way_4<A: OpenApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
-            operation), | caller | handler(& context, caller, request), | rejection |
-            A::set_lists_error(& context, operation, rejection), | answer, latency |
-            A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
+            context, operation), | caller, request | handler(& context, caller, request),
+            | rejection | A::set_lists_error(& context, operation, rejection), | answer,
+            latency | A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await
     };

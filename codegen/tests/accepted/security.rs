@@ -2086,9 +2086,9 @@ fn way_1<A: SecurityApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, ||
-            A::query_key_or_header_key_or_login(& context, operation), | caller |
-            handler(& context, caller, request), | rejection | A::closed(& context,
+            openapi_dropshot_runtime::serve(& context, operation, request, ||
+            A::query_key_or_header_key_or_login(& context, operation), | caller, request
+            | handler(& context, caller, request), | rejection | A::closed(& context,
             operation, rejection), | answer, latency | A::answered(& context, operation,
             answer, latency),)
         );
@@ -2112,11 +2112,11 @@ fn way_2<A: SecurityApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, ||
-            A::cookie_key_and_header_key(& context, operation), | caller | handler(&
-            context, caller, request), | rejection | A::closed(& context, operation,
-            rejection), | answer, latency | A::answered(& context, operation, answer,
-            latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, ||
+            A::cookie_key_and_header_key(& context, operation), | caller, request |
+            handler(& context, caller, request), | rejection | A::closed(& context,
+            operation, rejection), | answer, latency | A::answered(& context, operation,
+            answer, latency),)
         );
         A::within(&context, operation, work).await
     };
@@ -2134,10 +2134,10 @@ fn way_3<A: SecurityApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, || A::oauth(& context,
-            operation), | caller | handler(& context, caller, request), | rejection |
-            A::closed(& context, operation, rejection), | answer, latency | A::answered(&
-            context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, || A::oauth(&
+            context, operation), | caller, request | handler(& context, caller, request),
+            | rejection | A::closed(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await
     };
@@ -2155,10 +2155,11 @@ fn way_4<A: SecurityApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, ||
-            A::public_or_provider(& context, operation), | caller | handler(& context,
-            caller, request), | rejection | A::closed(& context, operation, rejection), |
-            answer, latency | A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, ||
+            A::public_or_provider(& context, operation), | caller, request | handler(&
+            context, caller, request), | rejection | A::closed(& context, operation,
+            rejection), | answer, latency | A::answered(& context, operation, answer,
+            latency),)
         );
         A::within(&context, operation, work).await
     };
@@ -2176,10 +2177,10 @@ fn way_5<A: SecurityApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, || A::token(& context,
-            operation), | caller | handler(& context, caller, request), | rejection |
-            A::closed(& context, operation, rejection), | answer, latency | A::answered(&
-            context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, || A::token(&
+            context, operation), | caller, request | handler(& context, caller, request),
+            | rejection | A::closed(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await
     };
@@ -2197,9 +2198,9 @@ fn way_6<A: SecurityApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
-            operation), | caller | handler(& context, caller, request), | rejection |
-            openapi_dropshot_runtime::listed_body(operation,
+            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
+            context, operation), | caller, request | handler(& context, caller, request),
+            | rejection | openapi_dropshot_runtime::listed_body(operation,
             A::closed_or_nothing_or_stuck(& context, operation, rejection), & context
             .log), | answer, latency | A::answered(& context, operation, answer,
             latency),)
@@ -2220,10 +2221,10 @@ fn way_7<A: SecurityApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
-            operation), | caller | handler(& context, caller, request), | rejection |
-            A::unlisted(& context, operation, rejection), | answer, latency |
-            A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
+            context, operation), | caller, request | handler(& context, caller, request),
+            | rejection | A::unlisted(& context, operation, rejection), | answer, latency
+            | A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await
     };

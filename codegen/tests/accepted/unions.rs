@@ -3773,10 +3773,10 @@ fn way_1<A: UnionsApi>(
         request: openapi_dropshot_runtime::Captured|
     async move {
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
-            operation), | caller | handler(& context, caller, request), | rejection |
-            A::refusal_answer(& context, operation, rejection), | answer, latency |
-            A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
+            context, operation), | caller, request | handler(& context, caller, request),
+            | rejection | A::refusal_answer(& context, operation, rejection), | answer,
+            latency | A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await
     };

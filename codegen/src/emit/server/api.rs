@@ -395,8 +395,9 @@ fn registered(
                 let work = ::std::pin::pin!(openapi_dropshot_runtime::serve(
                     &context,
                     operation,
+                    request,
                     || A::#admit(&context, operation),
-                    |caller| handler(&context, caller, request),
+                    |caller, request| handler(&context, caller, request),
                     |rejection| #refused,
                     |answer, latency| A::answered(&context, operation, answer, latency),
                 ));
