@@ -17,7 +17,8 @@ use super::places::Place;
 use super::rejection::Error;
 use crate::admin::Shortage;
 use crate::budget::Charge;
-use crate::domain::holder::Bearer;
+use crate::client_address::surroundings;
+use crate::domain::holder::{Bearer, Holder};
 
 /// The bytes that a request holds while its body is on the way, besides its head and body: the stream or the buffers of its
 /// connection, and what waits for it. Measured over HTTP/2: 12 KB in a release build, 20 KB in a debug build, and a part of
@@ -134,7 +135,10 @@ impl OnItsWay {
         if let Some(charge) = shared.bodies.charge(bearer, bytes) {
             return Some(OnItsWay::Charged { _charge: charge });
         }
-        let places = bearer.holder.is_address().then_some(&shared.places)?;
-        places.take(bytes).map(OnItsWay::Placed)
+        let Holder::Address(network) = bearer.holder else {
+            return None;
+        };
+        let place = shared.places.take(surroundings(network), bytes);
+        place.map(OnItsWay::Placed)
     }
 }

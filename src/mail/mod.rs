@@ -6,9 +6,9 @@
 //! 2. Each letter is of a team: a letter to a user, of the oldest that the user is in. (A person may have any number of
 //!    accounts, but only the operator makes teams.) A few letters at a time are on their way, on a connection each, and of
 //!    each team two: one to an address that somebody has typed, and one to an address that is stored. A mail server may take
-//!    its time for the addresses of one of them. One that hangs is given up after half a minute. A few more connections are
-//!    for letters to stored addresses of whatever team has more of them: strangers may ask for a letter to each member. Some
-//!    places are for all, and of the rest each team has a share.
+//!    its time for the addresses of one of them. One that hangs is given up after half a minute. More connections are for
+//!    letters to stored addresses, a few of each team: strangers may ask for a letter to each member. Some places are for all,
+//!    and of the rest each team has a share.
 //! 3. A letter that is not accepted is tried again, after longer and longer pauses, for half an hour: most servers that
 //!    refuse for now mean a few minutes, and most of what a letter says is valid for an hour. One refused for good (5xx) is
 //!    not. Letters that wait for another try have places and connections of their own: a caller may have many sent to
@@ -51,8 +51,9 @@ use transport::{Failed, Transport};
 /// How many are on their way at once for the first time, and how many again: for fourteen of such a person, and for others.
 const LINES: usize = 16;
 
-/// How many more may be on their way for the first time to addresses that are stored, of any team.
-const MORE_LINES: usize = 8;
+/// How many more may be on their way for the first time to addresses that are stored: for six teams. With the others, that
+/// is as many connections as mail servers take of one client.
+const MORE_LINES: usize = 18;
 
 /// How long things take at most; tests have less time.
 #[derive(Clone, Copy, Debug)]
@@ -295,7 +296,7 @@ impl Inner {
             tokio::select! {
                 biased;
                 line = self.line([&team.line, &self.lines]) => line,
-                more = self.more_lines.acquire(), if !occasion.is_typed() => Ok([Some(more?), None]),
+                more = self.line([&team.more_lines, &self.more_lines]), if !occasion.is_typed() => more,
             }
         };
         let mut tried = self.attempt(line, message, deadline).await;

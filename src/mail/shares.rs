@@ -19,12 +19,17 @@ const LEFT: usize = 4;
 /// known yet whose they are.
 pub(super) const PLACES_OF_A_TEAM: usize = 32;
 
+/// How many more letters of one team may be on their way for the first time to addresses that are stored.
+pub(super) const MORE_LINES_OF_A_TEAM: usize = 3;
+
 /// What a team has under way.
 pub(super) struct OfTeam {
     pub(super) places: Places,
     /// Of letters that are tried again.
     pub(super) again: Places,
     pub(super) line: Semaphore,
+    /// Of those to addresses that are stored.
+    pub(super) more_lines: Semaphore,
 }
 
 impl Default for OfTeam {
@@ -33,6 +38,7 @@ impl Default for OfTeam {
             places: Places::default(),
             again: Places::default(),
             line: Semaphore::new(1),
+            more_lines: Semaphore::new(MORE_LINES_OF_A_TEAM),
         }
     }
 }
