@@ -12,8 +12,8 @@
 //! 4. A caller with none before it is always admitted: however slow the database was, it is tried again.
 //!
 //! In PostgreSQL's queues (`turns.rs`) a turn is a connection for one script; in SQLite's queue of changes
-//! (`sqlite/writer.rs`) it is a group. Each queue has its own pace, so no caller is refused because of what others have
-//! queued (docs/decisions.md, R11).
+//! (`sqlite/writer/queue.rs`) it is a group, in which all who wait have a part. Each holder has a queue of its own, so none is
+//! refused because another has queued a lot (docs/decisions.md, R11).
 
 use std::time::{Duration, Instant};
 

@@ -204,7 +204,7 @@ impl App {
             refused: RefusedSignIn::new(user_id, address.to_string(), now),
         };
         let count = async move |sql: Sql<'_>| attempt.count(sql, now).await;
-        // The place is held meanwhile, so this waits in no queue that others can make longer.
+        // The place is held meanwhile, so this does not wait for what others have queued.
         let checked = self.store.write(Holder::Attempts, count).await??;
         let password = normalized(typed.reveal());
         let verified = self.hashing.verify(place, password, known.hash.clone());

@@ -32,15 +32,8 @@ struct State {
     held: usize,
     /// How many places have been taken so far.
     taken: u64,
-    of_sites: HashMap<IpNet, Site>,
-}
-
-/// The places of a site.
-#[derive(Default)]
-struct Site {
-    held: usize,
-    /// In the order in which they were taken: the bytes, and a channel that closes when another takes the place.
-    places: BTreeMap<u64, (usize, oneshot::Sender<()>)>,
+    /// Of each site, in the order in which they were taken: the bytes, and a channel that closes when another takes the place.
+    of_sites: HashMap<IpNet, BTreeMap<u64, (usize, oneshot::Sender<()>)>>,
 }
 
 /// A place, until it is dropped or another takes it.
@@ -78,8 +71,7 @@ impl Places {
         state.taken += 1;
         state.held += bytes;
         let its = state.of_sites.entry(site).or_default();
-        its.held += bytes;
-        its.places.insert(number, (bytes, displaces));
+        its.insert(number, (bytes, displaces));
         while state.held > shared.whole && state.displace_one(number) {}
         Some(Place {
             shared: Arc::clone(shared),
@@ -101,9 +93,9 @@ impl State {
     /// Frees the place that has been held longest at the site that has most, of all but the `newest`; returns whether there
     /// was one.
     fn displace_one(&mut self, newest: u64) -> bool {
-        let sites = self.of_sites.iter().filter_map(|(net, site)| {
-            let oldest = site.places.keys().next().filter(|it| **it != newest)?;
-            Some((site.held, Reverse(*oldest), *net))
+        let sites = self.of_sites.iter().filter_map(|(site, its)| {
+            let oldest = its.keys().next().filter(|it| **it != newest)?;
+            Some((its.len(), Reverse(*oldest), *site))
         });
         let Some((_, Reverse(oldest), site)) = sites.max() else {
             return false;
@@ -117,11 +109,10 @@ impl State {
         let Entry::Occupied(mut its) = self.of_sites.entry(site) else {
             return;
         };
-        if let Some((bytes, _displaces)) = its.get_mut().places.remove(&number) {
-            its.get_mut().held -= bytes;
+        if let Some((bytes, _displaces)) = its.get_mut().remove(&number) {
             self.held -= bytes;
         }
-        if its.get().places.is_empty() {
+        if its.get().is_empty() {
             its.remove();
         }
     }

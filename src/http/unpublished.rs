@@ -76,6 +76,8 @@ where
         async move {
             let start = Instant::now();
             let mut answer = answer(query.into_inner()).await?;
+            let remainder = Remainder::dropped(&context.request);
+            remainder.settle(&context.request, &mut answer).await;
             finish(&context, path, &mut answer, start.elapsed());
             Ok::<_, HttpError>(answer)
         }
@@ -146,9 +148,8 @@ where
     let mut answer = outcome.unwrap_or_else(&fail);
     answer.headers_mut().extend(headers);
     answer.extensions_mut().extend(notes);
-    let closing = remainder.settle(&context.request).await;
     let mut answer = sent(context, (path, name), answer, start.elapsed(), fail);
-    closing.tell(answer.headers_mut());
+    remainder.settle(&context.request, &mut answer).await;
     answer
 }
 
@@ -175,8 +176,7 @@ fn register(
         async move {
             let mut answer = answer(&context);
             let remainder = Remainder::dropped(&context.request);
-            let closing = remainder.settle(&context.request).await;
-            closing.tell(answer.headers_mut());
+            remainder.settle(&context.request, &mut answer).await;
             Ok::<_, HttpError>(answer)
         }
     };

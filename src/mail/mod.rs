@@ -52,7 +52,7 @@ use transport::{Failed, Transport};
 const LINES: usize = 16;
 
 /// How many more may be on their way for the first time to addresses that are stored: for six teams. With the others, that
-/// is as many connections as mail servers take of one client.
+/// is as many connections as Postfix takes of one client.
 const MORE_LINES: usize = 18;
 
 /// How long things take at most; tests have less time.

@@ -210,14 +210,15 @@ fn incomplete(is_broken: &mut bool) -> RequestError {
 impl Drop for RequestBody {
     fn drop(&mut self) {
         let Some(body) = self.body.take() else { return };
-        if body.is_end_stream() || self.awaits_continue {
+        if body.is_end_stream() {
             return;
         }
-        let drain = Drain::new(body, self.max_bytes);
+        let is_read = !self.is_broken && !self.awaits_continue;
         match self.leaves.take() {
-            Some(leaves) if self.is_broken => leaves.leave_broken(),
-            Some(leaves) => leaves.leave(drain),
-            None => drain.in_background(),
+            Some(leaves) if !is_read => leaves.leave_broken(),
+            Some(leaves) => leaves.leave(Drain::new(body, self.max_bytes)),
+            None if is_read => Drain::new(body, self.max_bytes).in_background(),
+            None => {}
         }
     }
 }

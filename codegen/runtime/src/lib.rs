@@ -62,14 +62,14 @@ pub use object::{Members, Object, object};
 pub use operation::{AnswerHeader, Body, Listed, Location, Operation, Parameter, Status};
 pub use parameters::Parameters;
 pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
-pub use remainder::{Closing, DRAIN_BYTES, DRAIN_TIME, Remainder};
+pub use remainder::{DRAIN_BYTES, DRAIN_TIME, Remainder};
 pub use reply::{Answer, RawBody, Reply, Success, json_body, without_body};
 pub use request::{Captured, Request, Unchecked};
 pub use routes::{METHODS, Methods, check_path, forwarded};
 pub use security::{Credential, Required, Scheme};
 pub use serve::{
     Admitted, ErrorBody, Handler, Handling, Served, endpoint, listed_body, register_absent_methods,
-    serve,
+    serve, settled,
 };
 pub use text::{tag, text};
 pub use time::{is_writable, parse_rfc3339, rfc3339};

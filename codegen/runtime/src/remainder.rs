@@ -5,21 +5,22 @@
 //! request there, which may be another client's. So:
 //!
 //! 1. Nothing is done if the body has been read to its end.
-//! 2. Nothing is done if the client waits for `100 Continue` and has not been told to go on: it sends no body until
-//!    then (RFC 9110, section 10.1.1), and reading would tell it to. hyper closes, and says so.
+//! 2. Nothing is read if the client waits for `100 Continue` and has not been told to go on: it sends no body until
+//!    then (RFC 9110, section 10.1.1), and reading would tell it to. The response says that the connection will be
+//!    closed.
 //! 3. Otherwise the rest is read and discarded: at most [`DRAIN_BYTES`], plus as many as the body's limit exceeds
 //!    [`MAX_BYTES`], for at most [`DRAIN_TIME`].
 //! 4. A response of HTTP/1 waits for that as long as the rest of an ordinary body takes that has been sent already
 //!    ([`ARRIVING`]). If the end has not come by then, the response says that the connection will be closed, and the
 //!    rest is read in the background.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use dropshot::RequestInfo;
-use http::Version;
-use http::header::{CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING};
+use http::{Response, Version};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::time::timeout;
@@ -37,11 +38,15 @@ const ARRIVING: Duration = Duration::from_millis(20);
 
 /// What will be left of a request's body, for whoever makes the response.
 #[derive(Debug)]
-pub struct Remainder(Option<Arc<Mutex<State>>>);
+#[must_use = "the body stays on the connection"]
+pub struct Remainder(Option<Arc<Shared>>);
 
 /// Where a body is left that is not needed any more.
 #[derive(Debug)]
-pub(crate) struct Leaves(Arc<Mutex<State>>);
+pub(crate) struct Leaves(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared(Mutex<State>);
 
 #[derive(Debug)]
 enum State {
@@ -58,6 +63,7 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Drain {
     body: dropshot::Body,
+    /// How many bytes more are read.
     most: usize,
 }
 
@@ -73,73 +79,71 @@ impl Remainder {
         let length = headers.get(CONTENT_LENGTH);
         let has_body =
             headers.contains_key(TRANSFER_ENCODING) || length.is_some_and(|it| it != "0");
-        Remainder(has_body.then(|| Arc::new(Mutex::new(State::Broken))))
+        Remainder(has_body.then(|| Arc::new(Shared(Mutex::new(State::Broken)))))
     }
 
     /// Of a request with a body.
     pub(crate) fn left() -> (Leaves, Remainder) {
-        let state = Arc::new(Mutex::new(State::Needed));
+        let state = Arc::new(Shared(Mutex::new(State::Needed)));
         (Leaves(Arc::clone(&state)), Remainder(Some(state)))
     }
 
-    /// Deals with the rest of the body of `request`, which nothing needs any more. Returns what the response has to
-    /// be told: steps 3 and 4.
-    pub async fn settle(self, request: &RequestInfo) -> Closing {
-        let state = self.0.map(|state| replace(&state, State::Answered));
-        // HTTP/2 ends the stream alone.
+    /// Deals with the rest of the body of `request`, to which nothing is left to do but to send the response, and has
+    /// the response tell the client: steps 3 and 4.
+    pub async fn settle<B>(self, request: &RequestInfo, response: &mut Response<B>) {
+        if self.closes(request).await {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+        }
+    }
+
+    /// Whether the connection will be closed after the response.
+    async fn closes(self, request: &RequestInfo) -> bool {
+        let state = self.0.map(|state| state.replace(State::Answered));
+        // Over HTTP/2 only the stream ends.
         let is_http1 = request.version() <= Version::HTTP_11;
         let mut drain = match state {
             Some(State::Left(drain)) => drain,
-            Some(State::Broken) => return Closing(is_http1),
-            Some(State::Needed | State::Answered) | None => return Closing(false),
+            Some(State::Broken) => return is_http1,
+            Some(State::Needed | State::Answered) | None => return false,
         };
-        if !is_http1 {
-            drain.in_background();
-            return Closing(false);
-        }
         let is_ordinary = drain.body.size_hint().lower() <= MAX_BYTES as u64;
-        if is_ordinary && timeout(ARRIVING, drain.read(MAX_BYTES)).await == Ok(true) {
-            return Closing(false);
+        if is_http1 && is_ordinary {
+            let left = drain.most - MAX_BYTES;
+            if timeout(ARRIVING, drain.read(left)).await == Ok(true) {
+                return false;
+            }
         }
         drain.in_background();
-        Closing(true)
-    }
-}
-
-/// Whether the connection will be closed after a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "the response says it"]
-pub struct Closing(bool);
-
-impl Closing {
-    /// Tells the client.
-    pub fn tell(self, headers: &mut HeaderMap) {
-        if self.0 {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
+        is_http1
     }
 }
 
 impl Leaves {
     /// Leaves the rest of a body to the response, if that is not made yet.
     pub(crate) fn leave(self, drain: Drain) {
-        match replace(&self.0, State::Needed) {
+        let mut state = self.0.lock();
+        match *state {
             State::Answered => drain.in_background(),
-            State::Needed | State::Left(_) | State::Broken => {
-                replace(&self.0, State::Left(drain));
-            }
+            _ => *state = State::Left(drain),
         }
     }
 
-    /// Says that there is no rest to be read: reading the body has failed.
+    /// Says that the body will not be read to its end.
     pub(crate) fn leave_broken(self) {
-        replace(&self.0, State::Broken);
+        self.0.replace(State::Broken);
     }
 }
 
-fn replace(state: &Mutex<State>, by: State) -> State {
-    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    std::mem::replace(&mut state, by)
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is locked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn replace(&self, by: State) -> State {
+        std::mem::replace(&mut *self.lock(), by)
+    }
 }
 
 impl Drain {
@@ -153,23 +157,23 @@ impl Drain {
     pub(crate) fn in_background(mut self) {
         // Outside of a runtime there is no connection either.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(timeout(DRAIN_TIME, async move {
-                self.read(self.most).await;
-            }));
+            runtime.spawn(timeout(DRAIN_TIME, async move { self.read(0).await }));
         }
     }
 
-    /// Discards the next bytes, and returns whether the body ended within `most` of them.
-    async fn read(&mut self, most: usize) -> bool {
-        let mut left = most;
+    /// Discards the next bytes, while at least `left` are still to be read. Returns whether the body has ended.
+    async fn read(&mut self, left: usize) -> bool {
         while let Some(frame) = self.body.frame().await {
             let Ok(frame) = frame else {
                 return false;
             };
             let read = frame.data_ref().map_or(0, Bytes::len);
-            match left.checked_sub(read) {
-                Some(rest) => left = rest,
-                None => return false,
+            let Some(most) = self.most.checked_sub(read) else {
+                return false;
+            };
+            self.most = most;
+            if most < left {
+                return false;
             }
         }
         true

@@ -11,9 +11,10 @@
 //! 7. a response whose status or headers the document does not list is sent, but logged as an error: the client learns
 //!    more from it than from anything else. If the document lists no errors of the operation at all, no error is logged
 //!    for that;
-//! 8. what was not read of the body is dealt with ([`Remainder`](crate::Remainder));
-//! 9. the trait's hook passes the response on to be sent: it may add headers of the connection, and decides how the
+//! 8. the trait's hook passes the response on to be sent: it may add headers of the connection, and decides how the
 //!    bytes are sent. It sees nothing of a streamed body, and the stream replaces the body that it returns.
+//!
+//! What was not read of the body by then is dealt with outside of that hook ([`settled`]), since it may take a moment.
 //!
 //! A method that a path does not have is refused before all that ([`register_absent_methods`]), and so is a request
 //! that is not written like its route ([`Methods`](crate::Methods)).
@@ -27,7 +28,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use dropshot::{
     ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body,
-    ExtensionMode, HttpError, RequestContext, ServerContext,
+    ExtensionMode, HttpError, RequestContext, RequestInfo, ServerContext,
 };
 use futures::FutureExt;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -38,6 +39,7 @@ use serde::Serialize;
 use crate::metadata::{Described, Description};
 use crate::operation::Operation;
 use crate::rejection::{Cause, ErrorAnswer, Rejection, RequestError};
+use crate::remainder::Remainder;
 use crate::reply::{Answer, Reply, response, without_body};
 use crate::request::Captured;
 use crate::routes::{METHODS, check_path};
@@ -126,9 +128,8 @@ fn described<C: ServerContext>(
 pub async fn serve<C, P, X, E, G, F>(
     context: &RequestContext<C>,
     operation: &'static Operation,
-    mut request: Captured,
     admit: impl FnOnce() -> G,
-    handle: impl FnOnce(P, Captured) -> F,
+    handle: impl FnOnce(P) -> F,
     fail: impl Fn(Rejection<X>) -> ErrorAnswer<E>,
     answered: impl FnOnce(Response<Bytes>, Duration) -> Response<Body>,
 ) -> Served<E>
@@ -141,14 +142,13 @@ where
     let start = Instant::now();
     check_path(operation.path, context.request.uri().path())
         .map_err(|error| Described::told(error, &context.request_id))?;
-    let remainder = request.remainder();
     let (mut extra, mut notes) = (Vec::new(), Extensions::new());
     let outcome = {
         // Pinned where it is made: each move would copy a thousand bytes or two.
         let steps = pin!(async {
             let admitted = admit().await.map_err(Rejection::Error)?;
             (extra, notes) = (admitted.headers, admitted.notes);
-            let answer = handle(admitted.caller, request)
+            let answer = handle(admitted.caller)
                 .await
                 .inspect_err(|it| tell_misfit(it, &context.log))?;
             // A body that cannot be serialized is a bug in the service.
@@ -177,13 +177,27 @@ where
     response.extensions_mut().extend(notes);
     operation.name_type(&mut response);
     audit(operation, &response, &context.log);
-    let closing = remainder.settle(&context.request).await;
     let mut response = answered(response, start.elapsed());
-    closing.tell(response.headers_mut());
     if let Some(stream) = stream {
         *response.body_mut() = stream;
     }
     Ok(Reply(response))
+}
+
+/// Deals with what is left of the body of a request that has been [served](fn@serve).
+///
+/// # Errors
+/// Those of `served`.
+pub async fn settled<E>(
+    request: &RequestInfo,
+    remainder: Remainder,
+    served: Served<E>,
+) -> Served<E> {
+    let mut served = served;
+    if let Ok(Reply(response)) = &mut served {
+        remainder.settle(request, response).await;
+    }
+    served
 }
 
 /// Logs a request that conforms to the document and yet did not fit the types made from it. The reason is left out,
@@ -251,9 +265,8 @@ where
                 let answer = fail(&context, operation, Rejection::Request(error));
                 let mut response = answer.header(header::ALLOW, &allow).into_response();
                 operation.name_type(&mut response);
-                let closing = remainder.settle(&context.request).await;
                 let mut response = answered(&context, operation, response, start.elapsed());
-                closing.tell(response.headers_mut());
+                remainder.settle(&context.request, &mut response).await;
                 Ok::<_, HttpError>(match *context.request.method() {
                     Method::HEAD => without_body(response),
                     _ => response,

@@ -773,15 +773,17 @@ fn way_1<A: LimitsApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
-            context, operation), | caller, request | handler(& context, caller, request),
-            | rejection | A::unlisted(& context, operation, rejection), | answer, latency
-            | A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::unlisted(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

@@ -2316,15 +2316,17 @@ fn way_1<A: OpenApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
-            context, operation), | caller, request | handler(& context, caller, request),
-            | rejection | A::put_thing_error(& context, operation, rejection), | answer,
-            latency | A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::put_thing_error(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }
@@ -2337,15 +2339,17 @@ fn way_2<A: OpenApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
-            context, operation), | caller, request | handler(& context, caller, request),
-            | rejection | A::add_thing_error(& context, operation, rejection), | answer,
-            latency | A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::add_thing_error(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }
@@ -2358,15 +2362,17 @@ fn way_3<A: OpenApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
-            context, operation), | caller, request | handler(& context, caller, request),
-            | rejection | A::set_prices_error(& context, operation, rejection), | answer,
-            latency | A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::set_prices_error(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }
@@ -2379,15 +2385,17 @@ fn way_4<A: OpenApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
-            context, operation), | caller, request | handler(& context, caller, request),
-            | rejection | A::set_lists_error(& context, operation, rejection), | answer,
-            latency | A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::set_lists_error(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

@@ -2083,16 +2083,18 @@ fn way_1<A: SecurityApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, ||
-            A::query_key_or_header_key_or_login(& context, operation), | caller, request
-            | handler(& context, caller, request), | rejection | A::closed(& context,
+            openapi_dropshot_runtime::serve(& context, operation, ||
+            A::query_key_or_header_key_or_login(& context, operation), | caller |
+            handler(& context, caller, request), | rejection | A::closed(& context,
             operation, rejection), | answer, latency | A::answered(& context, operation,
             answer, latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }
@@ -2109,16 +2111,18 @@ fn way_2<A: SecurityApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, ||
-            A::cookie_key_and_header_key(& context, operation), | caller, request |
-            handler(& context, caller, request), | rejection | A::closed(& context,
-            operation, rejection), | answer, latency | A::answered(& context, operation,
-            answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, ||
+            A::cookie_key_and_header_key(& context, operation), | caller | handler(&
+            context, caller, request), | rejection | A::closed(& context, operation,
+            rejection), | answer, latency | A::answered(& context, operation, answer,
+            latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }
@@ -2131,15 +2135,17 @@ fn way_3<A: SecurityApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, || A::oauth(&
-            context, operation), | caller, request | handler(& context, caller, request),
-            | rejection | A::closed(& context, operation, rejection), | answer, latency |
-            A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, || A::oauth(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::closed(& context, operation, rejection), | answer, latency | A::answered(&
+            context, operation, answer, latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }
@@ -2152,16 +2158,17 @@ fn way_4<A: SecurityApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, ||
-            A::public_or_provider(& context, operation), | caller, request | handler(&
-            context, caller, request), | rejection | A::closed(& context, operation,
-            rejection), | answer, latency | A::answered(& context, operation, answer,
-            latency),)
+            openapi_dropshot_runtime::serve(& context, operation, ||
+            A::public_or_provider(& context, operation), | caller | handler(& context,
+            caller, request), | rejection | A::closed(& context, operation, rejection), |
+            answer, latency | A::answered(& context, operation, answer, latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }
@@ -2174,15 +2181,17 @@ fn way_5<A: SecurityApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, || A::token(&
-            context, operation), | caller, request | handler(& context, caller, request),
-            | rejection | A::closed(& context, operation, rejection), | answer, latency |
-            A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, || A::token(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::closed(& context, operation, rejection), | answer, latency | A::answered(&
+            context, operation, answer, latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }
@@ -2195,17 +2204,19 @@ fn way_6<A: SecurityApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
-            context, operation), | caller, request | handler(& context, caller, request),
-            | rejection | openapi_dropshot_runtime::listed_body(operation,
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            openapi_dropshot_runtime::listed_body(operation,
             A::closed_or_nothing_or_stuck(& context, operation, rejection), & context
             .log), | answer, latency | A::answered(& context, operation, answer,
             latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }
@@ -2218,15 +2229,17 @@ fn way_7<A: SecurityApi>(
     let operation = description.operation();
     let serve = move |
         context: dropshot::RequestContext<A::Context>,
-        request: openapi_dropshot_runtime::Captured|
+        mut request: openapi_dropshot_runtime::Captured|
     async move {
+        let remainder = request.remainder();
         let work = ::std::pin::pin!(
-            openapi_dropshot_runtime::serve(& context, operation, request, || A::public(&
-            context, operation), | caller, request | handler(& context, caller, request),
-            | rejection | A::unlisted(& context, operation, rejection), | answer, latency
-            | A::answered(& context, operation, answer, latency),)
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::unlisted(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
         );
-        A::within(&context, operation, work).await
+        let served = A::within(&context, operation, work).await;
+        openapi_dropshot_runtime::settled(&context.request, remainder, served).await
     };
     api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

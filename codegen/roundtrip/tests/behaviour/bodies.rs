@@ -91,18 +91,23 @@ async fn a_missing_body_is_not_json() {
 #[tokio::test]
 async fn a_body_where_there_should_be_none_is_ignored() {
     let server = Server::start();
-    let mut connection = server.connect().await;
-    for (length, closing) in [
-        (MAX_BYTES, None),
-        (MAX_BYTES, None),
-        (MAX_BYTES + 1, Some("close")),
-    ] {
-        connection
-            .write(head("GET /pets", &[], length) + &"x".repeat(length))
-            .await;
-        let answer = connection.answer().await;
-        assert_eq!(answer.status, 200);
-        assert_eq!(answer.header("connection"), closing, "{length}");
+    for (length, may_be_kept) in [(MAX_BYTES, true), (MAX_BYTES + 1, false)] {
+        let mut kept = 0;
+        for _ in 0..20 {
+            let mut connection = server.connect().await;
+            connection
+                .write(head("GET /pets", &[], length) + &"x".repeat(length))
+                .await;
+            let answer = connection.answer().await;
+            assert_eq!(answer.status, 200);
+            if answer.header("connection") != Some("close") {
+                kept += 1;
+                connection.write(head("GET /pets", &[], 0)).await;
+                assert_eq!(connection.answer().await.status, 200);
+            }
+        }
+        // A busy machine may not have read all of it in time.
+        assert_eq!(kept > 0, may_be_kept, "{length}: {kept}");
     }
 }
 

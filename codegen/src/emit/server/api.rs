@@ -389,19 +389,20 @@ fn registered(
             let operation = description.operation();
             let serve = move |
                 context: dropshot::RequestContext<A::Context>,
-                request: openapi_dropshot_runtime::Captured,
+                mut request: openapi_dropshot_runtime::Captured,
             | async move {
+                let remainder = request.remainder();
                 // Pinned where it is made: a hook that takes it moves its address alone.
                 let work = ::std::pin::pin!(openapi_dropshot_runtime::serve(
                     &context,
                     operation,
-                    request,
                     || A::#admit(&context, operation),
-                    |caller, request| handler(&context, caller, request),
+                    |caller| handler(&context, caller, request),
                     |rejection| #refused,
                     |answer, latency| A::answered(&context, operation, answer, latency),
                 ));
-                A::within(&context, operation, work).await
+                let served = A::within(&context, operation, work).await;
+                openapi_dropshot_runtime::settled(&context.request, remainder, served).await
             };
             api.register(openapi_dropshot_runtime::endpoint(description, serve))
         }
