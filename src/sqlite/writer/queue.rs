@@ -2,6 +2,9 @@
 //!
 //! 1. A group takes one change of each line in turn, until it is full or nothing waits. So a holder's first change is in the
 //!    next group, however many others have sent, unless more holders wait than a group has changes.
+//!    [Attempts](Holder::Attempts) to sign in wait only for the group under way: they are a group of their own, at most every
+//!    other one. Each holds a place for hashing meanwhile, of which there are few, and with an import in each group all who
+//!    sign in waited for seconds.
 //! 2. A change whose [wait](crate::pace) would be too long is refused at once. A turn is a group, since a commit costs about the
 //!    same for one change as for a hundred. What is before a change in its own line counts, and as much of each other line, as
 //!    of now: whoever comes later may make it wait for longer.
@@ -21,7 +24,8 @@ use crate::pace::Pace;
 /// group does not wait noticeably for the last.
 pub(super) const GROUP: usize = 256;
 
-/// Changes that may wait, and one of each holder besides. At a commit every few milliseconds, a queue this long is a second or two of work.
+/// Changes that may wait, and one of each holder besides. At a commit every few milliseconds, a queue this long is a second
+/// or two of work.
 pub(super) const QUEUE: usize = 4096;
 
 /// Where changes wait for the thread that makes them.
@@ -36,6 +40,10 @@ struct State<J> {
     lines: HashMap<Holder, VecDeque<J>>,
     /// These holders, in the order in which they are served.
     ring: VecDeque<Holder>,
+    /// Those that are a group of their own.
+    attempts: VecDeque<J>,
+    /// Whether the last group was one of these.
+    were_attempts: bool,
     queued: usize,
     /// Whether a group is not answered yet.
     under_way: bool,
@@ -59,6 +67,8 @@ impl<J> Queue<J> {
         let state = State {
             lines: HashMap::default(),
             ring: VecDeque::new(),
+            attempts: VecDeque::new(),
+            were_attempts: false,
             queued: 0,
             under_way: false,
             pace: Pace::begin(now),
@@ -74,14 +84,7 @@ impl<J> Queue<J> {
     pub(super) fn put(&self, holder: Holder, change: J, now: Instant) -> Result<(), Refused> {
         let mut state = self.state();
         state.admit(holder, now)?;
-        state.queued += 1;
-        match state.lines.entry(holder) {
-            Entry::Occupied(mut line) => line.get_mut().push_back(change),
-            Entry::Vacant(line) => {
-                line.insert(VecDeque::from([change]));
-                state.ring.push_back(holder);
-            }
-        }
+        state.add(holder, change);
         drop(state);
         self.changed.notify_one();
         Ok(())
@@ -104,6 +107,9 @@ impl<J> Queue<J> {
             state = woken.unwrap_or_else(PoisonError::into_inner);
         }
         state.under_way = true;
+        if state.take_attempts(&mut group) {
+            return Some(group);
+        }
         state.take(&mut group);
         drop(state);
         let mut more = before > 1 || group.len() > 1;
@@ -139,9 +145,12 @@ impl<J> Queue<J> {
         let mut state = self.state();
         state.ring.clear();
         state.queued = 0;
-        let lines = std::mem::take(&mut state.lines);
+        let dropped = (
+            std::mem::take(&mut state.lines),
+            std::mem::take(&mut state.attempts),
+        );
         drop(state);
-        drop(lines);
+        drop(dropped);
     }
 
     fn state(&self) -> MutexGuard<'_, State<J>> {
@@ -159,12 +168,18 @@ impl<J> State<J> {
         if self.queued == 0 && !self.under_way {
             self.pace = Pace::begin(now);
         }
-        let own = self.lines.get(&holder).map_or(0, VecDeque::len);
+        let own = match holder {
+            Holder::Attempts => self.attempts.len(),
+            _ => self.lines.get(&holder).map_or(0, VecDeque::len),
+        };
         if own >= holder.share(QUEUE) || own > 0 && self.queued >= QUEUE {
             return Err(Refused::Full);
         }
-        let others = self.ring.len() - usize::from(own > 0);
-        let before = self.queued.min(own + (own + 1) * others);
+        let others = self.ring.len().saturating_sub(usize::from(own > 0));
+        let before = match holder {
+            Holder::Attempts => own,
+            _ => self.queued.min(own + (own + 1) * others),
+        };
         let groups = before / GROUP + usize::from(self.under_way);
         match self.pace.admits(groups, now) {
             true => Ok(()),
@@ -172,7 +187,33 @@ impl<J> State<J> {
         }
     }
 
-    /// Step 1, with what waits now.
+    fn add(&mut self, holder: Holder, change: J) {
+        self.queued += 1;
+        if holder == Holder::Attempts {
+            return self.attempts.push_back(change);
+        }
+        match self.lines.entry(holder) {
+            Entry::Occupied(mut line) => line.get_mut().push_back(change),
+            Entry::Vacant(line) => {
+                line.insert(VecDeque::from([change]));
+                self.ring.push_back(holder);
+            }
+        }
+    }
+
+    /// Step 1: a group of attempts, if it is their turn. Returns whether it was.
+    fn take_attempts(&mut self, group: &mut Vec<J>) -> bool {
+        let is_their_turn = !self.were_attempts || self.ring.is_empty();
+        self.were_attempts = is_their_turn && !self.attempts.is_empty();
+        if self.were_attempts {
+            let many = self.attempts.len().min(GROUP);
+            group.extend(self.attempts.drain(..many));
+            self.queued -= many;
+        }
+        self.were_attempts
+    }
+
+    /// Step 1 for all others, with what waits now.
     fn take(&mut self, group: &mut Vec<J>) {
         while group.len() < GROUP {
             let Some(holder) = self.ring.pop_front() else {
@@ -239,7 +280,7 @@ mod tests {
         for change in 0..300 {
             queue.put(team(1), 1_000 + change, now).unwrap();
         }
-        queue.put(Holder::Attempts, 1, now).unwrap();
+        queue.put(team(3), 1, now).unwrap();
         for change in 0..3 {
             queue.put(team(2), 2_000 + change, now).unwrap();
         }
@@ -248,6 +289,22 @@ mod tests {
         assert_eq!((group.len(), queue.queued()), (GROUP, 304 - GROUP));
         queue.put(team(2), 2_003, now).unwrap();
         assert_eq!(queue.next(1).unwrap()[..3], [1_252, 2_003, 1_253]);
+        assert_eq!(queue.queued(), 0);
+    }
+
+    #[test]
+    fn attempts_are_a_group_of_their_own_at_most_every_other() {
+        let now = Instant::now();
+        let queue = Queue::new(now);
+        for (holder, change) in [(team(1), 1), (Holder::Attempts, 2), (Holder::Attempts, 3)] {
+            queue.put(holder, change, now).unwrap();
+        }
+        assert_eq!(queue.next(9).unwrap(), [2, 3]);
+        queue.put(Holder::Attempts, 4, now).unwrap();
+        assert_eq!(queue.next(9).unwrap(), [1]);
+        assert_eq!(queue.next(9).unwrap(), [4]);
+        queue.put(Holder::Attempts, 5, now).unwrap();
+        assert_eq!(queue.next(9).unwrap(), [5]);
         assert_eq!(queue.queued(), 0);
     }
 

@@ -93,10 +93,10 @@ async fn a_change_of_another_holder_is_in_the_next_group_however_much_waits() {
         };
         sql.with(count).map_err(Error::internal)
     };
-    let mut attempt = writer.write(Holder::Attempts, count).boxed();
-    queue(&mut attempt).await;
+    let mut its = writer.write(Holder::Service, count).boxed();
+    queue(&mut its).await;
     release.send(()).unwrap();
-    assert_eq!(attempt.await.unwrap(), 1);
+    assert_eq!(its.await.unwrap(), 1);
     held.await.unwrap();
     join_all(others).await;
     assert_eq!(numbers(&folder).len(), 2 * GROUP);
