@@ -1,5 +1,7 @@
 //! Requests of strangers are counted instead of filling the log.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
 
 use futures::future::join_all;
@@ -340,4 +342,23 @@ async fn the_line_of_a_401_and_of_no_route_behind_a_proxy_names_the_client_and_n
     for absent in ["127.0.0.1", "203.0.113.9"] {
         assert_eq!(of(&lines, absent), (0, 0), "{absent}");
     }
+}
+
+/// The response waits for it for a moment, but nothing that the request has.
+#[tokio::test]
+async fn a_body_that_does_not_come_is_no_part_of_the_latency_of_its_request() {
+    let noisy = Noisy::start(&[]);
+    let address = noisy.server.url.trim_start_matches("http://").to_owned();
+    for _ in 0..10 {
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        let head = "POST /api/v1/products HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n";
+        stream.write_all(head.as_bytes()).expect("the head is read");
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).expect("an answer comes");
+        assert_eq!(&answer, b"HTTP/1.1 401");
+    }
+    let (lines, _) = noisy.lines();
+    let latencies = lines.iter().map(|line| line["latency_us"].as_u64());
+    let least = latencies.min().flatten().expect("a request has a line");
+    assert!(least < 15_000, "{lines:#?}");
 }
