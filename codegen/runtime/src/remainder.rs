@@ -179,3 +179,34 @@ impl Drain {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(bytes: usize, max_bytes: usize) -> Drain {
+        Drain::new(dropshot::Body::from("x".repeat(bytes)), max_bytes)
+    }
+
+    #[tokio::test]
+    async fn as_much_more_is_drained_as_a_body_may_have_beyond_the_usual() {
+        for (max_bytes, most) in [
+            (1, DRAIN_BYTES),
+            (MAX_BYTES, DRAIN_BYTES),
+            (MAX_BYTES + 1, DRAIN_BYTES + 1),
+        ] {
+            assert!(drain(most, max_bytes).read(0).await, "{max_bytes}");
+            assert!(!drain(most + 1, max_bytes).read(0).await, "{max_bytes}");
+        }
+    }
+
+    #[test]
+    fn a_body_is_left_to_the_response_until_that_is_made() {
+        let (leaves, remainder) = Remainder::left();
+        let state = remainder.0.unwrap();
+        leaves.leave(drain(1, MAX_BYTES));
+        assert!(matches!(state.replace(State::Answered), State::Left(_)));
+        Leaves(Arc::clone(&state)).leave(drain(1, MAX_BYTES));
+        assert!(matches!(state.replace(State::Needed), State::Answered));
+    }
+}
