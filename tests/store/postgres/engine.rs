@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use invoicing::store::{Address, Store, open};
-use test_support::postgres::{ask, dump, shared};
+use test_support::postgres::{ask, drop_database, dump, shared};
 
 use super::partitioned;
 
@@ -85,5 +85,11 @@ impl Database {
         let file = folder.join("dump.sql");
         dump(&self.url, &file);
         file.display().to_string()
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        drop_database(&self.url);
     }
 }

@@ -6,6 +6,7 @@
 //!    ends, the keeper stops the server and removes the folder.
 //! 3. Nothing here survives a crash of the machine (`fsync=off`), so that the tests are not kept waiting.
 //! 4. A standby is made like a cluster, from a copy of its primary, in a folder of its own.
+//! 5. A test that passes drops its database: some 9 MB each, of a thousand tests, are more than some disks have left.
 //!
 //! The faults of a cluster are in `postgres/faults.rs`, and its backups in `postgres/archive.rs`.
 //!
@@ -20,7 +21,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -57,6 +58,23 @@ pub fn shared() -> &'static Cluster {
         }
         cluster
     })
+}
+
+/// Drops a database of the [shared](shared()) server, and does not wait for it. Whoever is still connected to it loses
+/// the connection (step 5).
+pub fn drop_database(url: &str) {
+    static DROPPER: OnceLock<Mutex<ChildStdin>> = OnceLock::new();
+    let dropper = DROPPER.get_or_init(|| {
+        let server = format!("postgres://invoicing@127.0.0.1:{}/postgres", shared().port);
+        let mut psql = Command::new("psql");
+        let psql = psql.args(["-XAtq", "-d", &server]).env("PATH", path());
+        let psql = psql.stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
+        Mutex::new(psql.expect("psql can be run").stdin.expect("it is piped"))
+    });
+    let name = plain(url).rsplit('/').next().unwrap_or_default();
+    let mut dropper = dropper.lock().unwrap_or_else(PoisonError::into_inner);
+    // If the server is gone, so is the database.
+    let _ = writeln!(dropper, "DROP DATABASE IF EXISTS {name} WITH (FORCE);");
 }
 
 /// How many ports to try, as another process may take each one first.

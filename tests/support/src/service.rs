@@ -310,14 +310,18 @@ impl Drop for Own {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+        let on_postgres = self.database.starts_with("postgres:");
         if std::thread::panicking()
             && let Some(folder) = self.folder.take()
         {
             let folder = folder.keep();
-            if self.database.starts_with("postgres:") {
+            if on_postgres {
                 postgres::dump(&self.database, &folder.join("dump.sql"));
             }
             eprintln!("database and log of the server: {}", folder.display());
+        }
+        if on_postgres {
+            postgres::drop_database(&self.database);
         }
     }
 }
