@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// How long the spare place is not used after that.
 const CROWDED: Duration = Duration::from_secs(30);
 
+/// How many passwords are hashed at once at most, each in 19 MiB of memory.
+const MOST: usize = 4;
+
 /// How long an idle thread is kept, with its memory.
 const KEPT: Duration = Duration::from_secs(10);
 
@@ -50,17 +53,21 @@ enum Priority {
     Low,
 }
 
-/// How many passwords are hashed at once.
+/// How many passwords are hashed at once, where others leave that many cores.
 pub(super) fn places() -> usize {
-    let cores = available_parallelism().map_or(1, usize::from);
-    (cores / 2).clamp(1, 4)
+    cores().min(MOST)
+}
+
+fn cores() -> usize {
+    available_parallelism().map_or(1, usize::from)
 }
 
 impl Threads {
+    /// Beside others, no more than half of the cores are shared with them.
     pub(super) fn of(places: usize) -> Threads {
         Threads {
             spare: Pool::new(Priority::Spare, places),
-            low: Pool::new(Priority::Low, places),
+            low: Pool::new(Priority::Low, (cores() / 2).clamp(1, places)),
             spare_places: Arc::new(Semaphore::new(places)),
         }
     }
@@ -216,6 +223,26 @@ mod tests {
         go_on.send(()).unwrap();
         let ended = threads.spare_places.acquire();
         drop(timeout(PATIENCE * 40, ended).await.unwrap().unwrap());
+    }
+
+    #[tokio::test]
+    async fn where_others_leave_nothing_of_the_cores_half_of_them_are_shared() {
+        let threads = Threads::of(MOST);
+        let _crowded = threads
+            .spare_places
+            .acquire_many(MOST as u32)
+            .await
+            .unwrap();
+        let (at_once, most) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let work = move || {
+            most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            at_once.fetch_sub(1, Ordering::SeqCst);
+            most.load(Ordering::SeqCst)
+        };
+        let all = futures::future::join_all((0..MOST).map(|_| threads.carry_out(work.clone())));
+        let most = all.await.into_iter().map(Result::unwrap).max();
+        assert_eq!(most, Some((cores() / 2).clamp(1, MOST) as u32));
     }
 
     #[tokio::test]
