@@ -80,7 +80,12 @@ async fn apply(
                 Ok(()) => break,
                 Err(source) => source,
             };
-            let is_locked = source.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+            // Otherwise it was the connection that failed; the server ends one with a code of class 57P.
+            let code = source.code().filter(|it| !it.code().starts_with("57P"));
+            if code.is_none() {
+                return Err(cannot_ask(address, source));
+            }
+            let is_locked = code == Some(&SqlState::LOCK_NOT_AVAILABLE);
             if !is_locked || begun.elapsed() > PATIENCE {
                 return Err(OpenError::Migrate {
                     address: address.clone(),
@@ -108,10 +113,7 @@ pub(super) async fn found(client: &mut Client, address: &Address) -> Result<i64,
 
 /// Step 2: whether the database is ours, and not newer than we are.
 async fn check(client: &mut Client, address: &Address, known: i64) -> Result<i64, OpenError> {
-    let failed = |source: Error| OpenError::Connect {
-        address: address.clone(),
-        source: source.into(),
-    };
+    let failed = |source| cannot_ask(address, source);
     // One snapshot: between two, another replica that starts may make the tables.
     let transaction = client
         .build_transaction()
@@ -142,6 +144,13 @@ async fn check(client: &mut Client, address: &Address, known: i64) -> Result<i64
             known,
         }),
         found => Ok(found),
+    }
+}
+
+fn cannot_ask(address: &Address, source: Error) -> OpenError {
+    OpenError::Connect {
+        address: address.clone(),
+        source: source.into(),
     }
 }
 
@@ -289,6 +298,15 @@ mod tests {
         );
         open(&url, &broken[..1]).await.unwrap();
         assert_eq!(tables(&url), "a schema_version");
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_breaks_under_a_migration_is_no_matter_of_rights() {
+        let url = shared().database();
+        let broken = ["SELECT pg_terminate_backend(pg_backend_pid())"];
+        let text = open(&url, &broken).await.expect_err("refused").to_string();
+        assert!(text.contains("Check that it runs"), "{text}");
+        open(&url, MIGRATIONS).await.unwrap();
     }
 
     #[tokio::test]
