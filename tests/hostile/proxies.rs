@@ -237,7 +237,16 @@ mod haproxy {
 }
 
 mod nginx {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use test_support::caller::{self, Caller};
+    use test_support::given;
+    use test_support::port;
+    use test_support::service::Service;
+
     use super::Kind::Nginx;
+    use crate::BINARY;
+    use crate::proxy::Proxy;
 
     #[tokio::test]
     async fn answers_that_nobody_takes_cost_others_nothing() {
@@ -272,5 +281,40 @@ mod nginx {
     #[tokio::test]
     async fn a_file_of_five_megabytes_reaches_the_service() {
         super::a_file_of_five_megabytes_reaches_the_service(Nginx).await;
+    }
+
+    /// One server more, which tells as which network it counts the address in a header.
+    #[tokio::test]
+    async fn addresses_of_ipv4_count_one_by_one_however_they_are_written() {
+        let service = given!(Service::own(BINARY, &[]));
+        let address = format!("127.0.0.1:{}", port::free());
+        let more = format!(
+            "server {{ listen {address}; set_real_ip_from 127.0.0.1; real_ip_header X-Client; \
+                 location / {{ return 200 $network; }} }}"
+        );
+        let _proxy = Proxy::start_with(Nginx, &service, &more);
+        let caller = Caller::new(format!("http://{address}"));
+        for (client, network) in [
+            (
+                "192.0.2.1",
+                "192.0.2.1".parse::<Ipv4Addr>().unwrap().octets().to_vec(),
+            ),
+            ("::ffff:192.0.2.1", of_ipv6("::ffff:192.0.2.1", 16)),
+            ("64:ff9b::192.0.2.1", of_ipv6("64:ff9b::192.0.2.1", 16)),
+            ("2001:db8:1:2:3:4:5:6", of_ipv6("2001:db8:1:2::", 8)),
+            ("::1:ffff:192.0.2.1", of_ipv6("::", 8)),
+        ] {
+            let request = caller::Request::new("GET", "/").header("x-client", client);
+            let answer = caller
+                .send_unchecked(request)
+                .await
+                .expect("an answer comes");
+            assert_eq!(answer.body, network, "{client}");
+        }
+    }
+
+    fn of_ipv6(address: &str, bytes: usize) -> Vec<u8> {
+        let address: Ipv6Addr = address.parse().unwrap();
+        address.octets()[..bytes].to_vec()
     }
 }

@@ -36,6 +36,11 @@ pub struct Proxy {
 impl Proxy {
     /// Starts one in front of this service.
     pub fn start(kind: Kind, service: &Service) -> Self {
+        Self::start_with(kind, service, "")
+    }
+
+    /// The same, with more in its configuration: behind the `http` of nginx, or the end for haproxy.
+    pub fn start_with(kind: Kind, service: &Service, more: &str) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("invoicing-proxy-")
             .tempdir()
@@ -48,8 +53,8 @@ impl Proxy {
         let address = SocketAddr::from(([127, 0, 0, 1], port::free()));
         let upstream = service.caller.base_url().replace("http://", "");
         let process = match kind {
-            Kind::Haproxy => haproxy(folder.path(), address, &upstream),
-            Kind::Nginx => nginx(folder.path(), address, &upstream),
+            Kind::Haproxy => haproxy(folder.path(), address, &upstream, more),
+            Kind::Nginx => nginx(folder.path(), address, &upstream, more),
         };
         let mut proxy = Self {
             process,
@@ -93,7 +98,7 @@ impl Drop for Proxy {
     }
 }
 
-fn haproxy(folder: &Path, address: SocketAddr, upstream: &str) -> Child {
+fn haproxy(folder: &Path, address: SocketAddr, upstream: &str, more: &str) -> Child {
     let text = replaced(
         include_str!("../../packaging/haproxy.cfg"),
         &[
@@ -109,11 +114,11 @@ fn haproxy(folder: &Path, address: SocketAddr, upstream: &str) -> Child {
             ),
         ],
     );
-    let file = write(folder, "haproxy.cfg", &text);
+    let file = write(folder, "haproxy.cfg", &(text + more));
     spawn(Command::new("haproxy").args(["-db", "-f", &file]), folder)
 }
 
-fn nginx(folder: &Path, address: SocketAddr, upstream: &str) -> Child {
+fn nginx(folder: &Path, address: SocketAddr, upstream: &str, more: &str) -> Child {
     let own_places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("\n    {name}_temp_path {};", path(folder, name)))
         .concat();
@@ -130,7 +135,7 @@ fn nginx(folder: &Path, address: SocketAddr, upstream: &str) -> Child {
             ),
             ("/run/nginx.pid", &path(folder, "nginx.pid")),
             ("/var/log/nginx/error.log", &path(folder, "error.log")),
-            ("http {", &format!("http {{{own_places}")),
+            ("http {", &format!("http {{{own_places}\n{more}")),
         ],
     );
     let file = write(folder, "nginx.conf", &text);
