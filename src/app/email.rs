@@ -5,8 +5,9 @@
 //!    and the requester does not wait for it.
 //! 2. The change is made in a transaction during which no user can be created or get another email, so that of two who want
 //!    the same address, one gets it.
-//! 3. What was valid through the old address ends with it: links that were mailed there, and the count of wrong passwords,
-//!    which is by address. An invitation of the new address to a team that the user is already in ends, too
+//! 3. What was valid through the old address ends with it: links that were mailed there, invitations of it to any team, and
+//!    the count of wrong passwords, which is by address. An invitation of the new address to a team that the user is already
+//!    in ends, too. Otherwise whoever is removed from a team later could come back by such a link, as a new user
 //!    (docs/decisions.md, P9).
 //! 4. Locks are taken in this order: the user's teams, the user, the session, all users, the count of the user's letters and
 //!    that of those to the address. With the teams locked, none of them invites the new address meanwhile.
@@ -190,12 +191,16 @@ async fn set_email(
         return Ok(before);
     }
     let account = account(&before.email);
+    let invitations = (
+        invitation::delete_all_of(&before.email),
+        invitation::delete_of_member(user_id, email),
+    );
     sql.run((
         user::set_email(user_id, email),
         one_time_link::delete_all(user_id),
         changes::delete(user_id),
         password::forget_all_wrong(&account),
-        invitation::delete_of_member(user_id, email),
+        invitations,
         audit::insert(event),
     ))
     .await?;

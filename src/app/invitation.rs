@@ -340,9 +340,8 @@ async fn replace(
     if let Some(before) = &before
         && invitation.created_at < before.expires_at
     {
-        let inviter = before
-            .invited_by
-            .map(|maker| role_of_active(team_id, maker));
+        // That of an inviter who is deactivated waits for them.
+        let inviter = before.invited_by.map(|maker| member::role(team_id, maker));
         if before.is_in_force(sql.run(inviter).await?.flatten()) {
             require_reach(own, before.role)?;
         }

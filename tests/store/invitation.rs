@@ -259,6 +259,24 @@ async fn no_invitation_is_left_to_an_email_that_a_member_gets_at_the_same_time()
     }
 }
 
+/// P9: or whoever is removed under the new email would come back by the old one, as a new user.
+#[tokio::test]
+async fn an_invitation_ends_when_the_invited_user_gets_another_email() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let bo = join(app, service.team().await, BO, Role::Member).await;
+    let invited = app.invite(&Actor::Operator, team, "BO@example.com", Role::Admin).await;
+    let other = app.invite(&Actor::Operator, team, "carl@example.com", Role::Admin).await;
+    app.set_email(bo.user_id, "bob@example.com").await.unwrap();
+    let link = invited.unwrap().secret;
+    assert_no_link(app.get_invitation(&link).await);
+    assert_no_link(app.join_as_new(new_user(&link)).await);
+    assert_no_link(app.join_as_user(bo, &link).await);
+    let left = app.list_invitations(team).await.unwrap();
+    assert_eq!(left.len(), 1);
+    app.get_invitation(&other.unwrap().secret).await.unwrap();
+}
+
 /// P9: a creator whom the operator has removed altogether.
 #[tokio::test]
 async fn an_invitation_ends_with_its_maker() {

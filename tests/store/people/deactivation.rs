@@ -20,7 +20,7 @@ use invoicing::domain::time::Clock as _;
 use invoicing::domain::ways_to_sign_in::SwitchedOn;
 use invoicing::store::{Sql, user};
 
-use super::super::signed_in::{assert_last_owner, assert_no_link, join, new_user};
+use super::super::signed_in::{actor, assert_last_owner, assert_may_not, assert_no_link, join, new_user};
 use super::super::support::{ORIGIN, Service, live_key, mailing, plain, STRANGER};
 use super::passkey::{ask_to_add, enter, with_passkey};
 use super::support::{EMAIL, PASSWORD, browser, look_up, person, sign_in, with_ada};
@@ -218,12 +218,15 @@ async fn an_invitation_that_they_have_made_waits_until_they_are_active_again() {
     let app = &service.app;
     let team = team_of(app, ada.user.id).await;
     let by = Actor::Person(person(&ada));
-    let invited = app.invite(&by, team, "bo@example.com", Role::Admin).await;
+    let invited = app.invite(&by, team, "bo@example.com", Role::Owner).await;
     let link = invited.unwrap().secret;
     app.deactivate_user(ada.user.id).await.unwrap();
     assert_no_link(app.get_invitation(&link).await);
     assert_no_link(app.join_as_new(new_user(&link)).await);
     assert_eq!(app.list_invitations(team).await.unwrap(), []);
+    // It is not to be replaced by those who could not withdraw it.
+    let carl = join(app, team, "carl@example.com", Role::Admin).await;
+    assert_may_not(app.invite(&actor(&carl), team, "bo@example.com", Role::Viewer).await);
     app.activate_user(ada.user.id).await.unwrap();
     assert_eq!(app.list_invitations(team).await.unwrap().len(), 1);
     app.join_as_new(new_user(&link)).await.unwrap();
