@@ -3,7 +3,9 @@
 //! A connection goes back to the pool only after a request that succeeded or was refused by a rule. A request that is given
 //! up, at its deadline or with its task, leaves a statement running or a transaction open: the server is asked to stop the
 //! statement, and then the connection is closed, which ends the transaction. A connection on which something failed that may
-//! succeed elsewhere is closed, too: its server may be a standby by now. And if a server was silent for [longer than it may
+//! succeed elsewhere is closed, too: its server may be a standby by now. A commit is not stopped: it keeps the connection, and
+//! its slot, until the server answers, or is gone. Otherwise a server that answers none, such as one whose synchronous standby
+//! is away, would get another connection for each, until it has no more for anybody. And if a server was silent for [longer than it may
 //! take](SILENCE), the idle connections are closed as well, since they most likely lead to the same server.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -51,8 +53,8 @@ pub(super) struct Checkout {
     sent: AtomicU64,
     pool: Pool,
     connector: Connector,
-    /// Given back after the connection.
-    _slot: Slot,
+    /// Given back after the connection; `None` only while being dropped.
+    slot: Option<Slot>,
 }
 
 impl Checkout {
@@ -69,7 +71,7 @@ impl Checkout {
             sent: AtomicU64::new(0),
             pool,
             connector,
-            _slot: slot,
+            slot: Some(slot),
         }
     }
 
@@ -151,7 +153,15 @@ impl Drop for Checkout {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };
-        if state == BUSY && !connection.is_closed() {
+        if state == COMMITTING && !connection.is_closed() {
+            let slot = self.slot.take();
+            runtime.spawn(async move {
+                // Answered behind the commit. A server that is gone is noticed by the system (`tcp_user_timeout`).
+                let _ = connection.batch_execute("").await;
+                drop(connection);
+                drop(slot);
+            });
+        } else if state == BUSY && !connection.is_closed() {
             let token = connection.cancel_token();
             let connector = self.connector.clone();
             runtime.spawn(async move {

@@ -217,7 +217,7 @@ impl Lane {
             // After that, no waiting change has time left.
             let connection = timeout(
                 DEADLINE,
-                queue.connections.checkout(Holder::Groups, Purpose::Other),
+                queue.connections.checkout(Holder::Groups, Purpose::Group),
             )
             .await;
             gather(LARGEST, || queue.state().waiting.len()).await;

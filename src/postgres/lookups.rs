@@ -151,7 +151,7 @@ impl Lane {
             // After that, no waiting lookup has time left. Without a connection, each caller looks up its rows alone.
             let checkout = timeout(
                 DEADLINE,
-                queue.connections.checkout(queue.holder, Purpose::Other),
+                queue.connections.checkout(queue.holder, Purpose::Read),
             )
             .await;
             gather(LARGEST, || queue.state().waiting.len()).await;

@@ -69,7 +69,7 @@ impl Postgres {
         };
         let purpose = match access {
             Access::Changing => Purpose::Change { met_lock },
-            Access::Reading => Purpose::Other,
+            Access::Reading => Purpose::Read,
         };
         let checkout = self.connections.checkout(holder, purpose).await?;
         Ok(Handle::new(checkout, begin))

@@ -6,6 +6,8 @@
 //!    get most, and each refusal costs the server a process.
 //! 3. Once a second there is one turn more, to find out whether the server has a slot again. Each new connection shows that
 //!    it had one, and makes another turn at once.
+//! 4. Changes have at most three quarters of the connections. A commit keeps its own until the server answers, however long
+//!    that takes (`checkout.rs`): while a synchronous standby is away, none is answered, and reads go on.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -29,6 +31,8 @@ pub(super) struct Slots {
     /// Once it has met a lock, a turn among these instead, which are a quarter as many. Not so an import: once it has its
     /// locks, it would keep the turn for seconds.
     waiting_changes: Turns,
+    /// Each change takes one of these: step 4.
+    any_changes: Turns,
     /// The most that the pool may have.
     most: usize,
     found: Mutex<Found>,
@@ -48,25 +52,30 @@ pub(super) enum Purpose {
         /// Whether it was tried before and has met a lock.
         met_lock: bool,
     },
-    /// Anything else.
-    Other,
+    /// A group of changes.
+    Group,
+    /// Reads.
+    Read,
 }
 
 /// The right to use a connection, until dropped.
 pub(super) struct Slot {
     _all: Turn,
+    _among_changes: Option<Turn>,
     _among_some: Option<Turn>,
 }
 
 impl Slots {
     /// Makes the turns of a pool of at most `most` connections.
     pub(super) fn new(most: usize, refused: &Arc<Count>) -> Slots {
-        let [all, changes, waiting_changes] = sizes(most).map(|size| Turns::new(size, refused));
+        let all = sizes(most).map(|size| Turns::new(size, refused));
+        let [all, any_changes, changes, waiting_changes] = all;
         let tried = Instant::now();
         Slots {
             all,
             changes,
             waiting_changes,
+            any_changes,
             most,
             found: Mutex::new(Found {
                 usable: most,
@@ -96,16 +105,24 @@ impl Slots {
             Some(turns) => Some(turns.take(holder).await?),
             None => None,
         };
+        let _among_changes = match purpose {
+            Purpose::Change { .. } | Purpose::Group => Some(self.any_changes.take(holder).await?),
+            Purpose::Read => None,
+        };
         let _all = self.all.take(holder).await?;
-        Ok(Slot { _all, _among_some })
+        Ok(Slot {
+            _all,
+            _among_changes,
+            _among_some,
+        })
     }
 
     /// How many turns are held, and how many scripts wait for one.
     pub(super) fn state(&self) -> (usize, usize) {
         let (used, waiting) = self.all.state();
-        let (_, changes) = self.changes.state();
-        let (_, waiting_changes) = self.waiting_changes.state();
-        (used, waiting + changes + waiting_changes)
+        let before = [&self.any_changes, &self.changes, &self.waiting_changes];
+        let before = before.map(|turns| turns.state().1);
+        (used, waiting + before.iter().sum::<usize>())
     }
 
     /// Step 2: the server has no slot besides those of `connections`.
@@ -136,7 +153,12 @@ impl Slots {
         let usable = usable.clamp(1, self.most);
         if found.usable != usable {
             found.usable = usable;
-            let turns = [&self.all, &self.changes, &self.waiting_changes];
+            let turns = [
+                &self.all,
+                &self.any_changes,
+                &self.changes,
+                &self.waiting_changes,
+            ];
             for (turns, size) in turns.into_iter().zip(sizes(usable)) {
                 turns.resize(size);
             }
@@ -149,9 +171,12 @@ impl Slots {
     }
 }
 
-/// How many turns there are for all scripts, for changes, and for changes that have met a lock.
-fn sizes(usable: usize) -> [usize; 3] {
-    [usable, (usable / 2).max(1), (usable / 4).max(1)]
+/// How many turns there are for all scripts, for all changes, for those in transactions of their own, and for those that have met
+/// a lock.
+fn sizes(usable: usize) -> [usize; 4] {
+    let quarter = (usable / 4).max(1);
+    let half = (usable / 2).max(1);
+    [usable, (usable - quarter).max(1), half, quarter]
 }
 
 #[cfg(test)]
@@ -167,12 +192,12 @@ mod tests {
             usable
         };
         slots.none_left(5);
-        drop(slots.take(Holder::Service, Purpose::Other).await);
+        drop(slots.take(Holder::Service, Purpose::Read).await);
         assert_eq!(usable(), 5);
         assert_eq!(slots.changes.size(), 2);
         tokio::time::advance(TRIED_EVERY).await;
         for _ in 0..2 {
-            drop(slots.take(Holder::Service, Purpose::Other).await);
+            drop(slots.take(Holder::Service, Purpose::Read).await);
             assert_eq!(usable(), 6);
         }
         for _ in 0..20 {

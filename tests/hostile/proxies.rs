@@ -183,6 +183,22 @@ async fn a_file_of_five_megabytes_reaches_the_service(kind: Kind) {
     assert_eq!(answer.status, 303, "{kind:?}: {answer:?}");
 }
 
+/// They fail for the proxy, which sends others to the service all the same.
+async fn bodies_that_nobody_reads(kind: Kind) {
+    let service = given!(Service::own(BINARY, &[]));
+    let proxy = Proxy::start(kind, &service);
+    let caller = proxy.caller();
+    for _ in 0..sized(20, 200) {
+        let body = vec![b'x'; 250_000];
+        let unread = caller::Request::new("POST", "/nothing").text(body);
+        // What becomes of it is for the one who sends it.
+        let _ = caller.send_unchecked(unread).await;
+        let other = caller.send_unchecked(caller::Request::new("GET", "/api/v1/products"));
+        let answer = other.await.expect("an answer comes");
+        assert_eq!(answer.status, 401, "{kind:?}: {answer:?}");
+    }
+}
+
 /// The head of the redirect is not too long for the proxy.
 async fn the_longest_way_back_from_signing_in(kind: Kind) {
     let service = given!(Service::own(BINARY, &[("INVOICING_ORIGIN", ORIGIN)]));
@@ -231,6 +247,11 @@ mod haproxy {
     }
 
     #[tokio::test]
+    async fn bodies_that_nobody_reads_fail_alone() {
+        super::bodies_that_nobody_reads(Haproxy).await;
+    }
+
+    #[tokio::test]
     async fn a_file_of_five_megabytes_reaches_the_service() {
         super::a_file_of_five_megabytes_reaches_the_service(Haproxy).await;
     }
@@ -276,6 +297,11 @@ mod nginx {
     #[tokio::test]
     async fn the_longest_way_back_from_signing_in_passes() {
         super::the_longest_way_back_from_signing_in(Nginx).await;
+    }
+
+    #[tokio::test]
+    async fn bodies_that_nobody_reads_fail_alone() {
+        super::bodies_that_nobody_reads(Nginx).await;
     }
 
     #[tokio::test]

@@ -128,7 +128,11 @@ fn nginx(folder: &Path, address: SocketAddr, upstream: &str, more: &str) -> Chil
             ("listen 443", &format!("listen {address}")),
             ("/etc/nginx/invoicing.crt", &path(folder, "cert.pem")),
             ("/etc/nginx/invoicing.key", &path(folder, "key.pem")),
-            ("server 127.0.0.1:8080;", &format!("server {upstream};")),
+            // Two servers, as in front of replicas.
+            (
+                "server 127.0.0.1:8080 max_fails=0;",
+                &format!("server {upstream} max_fails=0; server {upstream} max_fails=0;"),
+            ),
             (
                 "server 127.0.0.1:8080 max_conns",
                 &format!("server {upstream} max_conns"),
