@@ -18,7 +18,7 @@ use crate::domain::Error;
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// How long the spare place is not used after that.
-const CROWDED: Duration = Duration::from_secs(30);
+const CROWDED: Duration = Duration::from_secs(5);
 
 /// How many passwords are hashed at once at most, each in 19 MiB of memory.
 const MOST: usize = 4;
