@@ -23,7 +23,8 @@ use crate::domain::list::Part;
 use crate::domain::member::{Member, Role};
 use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::time::Timestamp;
-use crate::store::{Sql, audit, member, refused_sign_in, user};
+use crate::domain::user::User;
+use crate::store::{Sql, audit, invitation, member, refused_sign_in, user};
 
 /// How far back a user's sign-ins are shown.
 const SIGN_INS_SHOWN: Duration = Duration::from_hours(90 * 24);
@@ -175,6 +176,9 @@ impl App {
         let revoked = self.event(&by, Action::RevokeApiKey);
         let ids = Arc::clone(&self.ids);
         let actor = by.clone();
+        // Where no mail is sent, nobody has proven that the email is theirs: who deletes such an account ends no invitation that
+        // another team has made for somebody else.
+        let is_proven = matches!(by, Actor::Operator) || self.mail().is_ok();
         let keys = self.store.write(&by, async move |sql| {
             sql.run(lock_with_teams(user_id)).await?;
             if let Actor::Person(person) = &actor {
@@ -201,7 +205,9 @@ impl App {
                 let removed = told(&removed).in_team(team_id);
                 sql.run(audit::insert(&removed)).await?;
             }
-            remove_user(sql, user_id, now).await?;
+            let User { email, .. } = remove_user(sql, user_id, now).await?;
+            sql.run(is_proven.then(|| invitation::delete_all_of(&email)))
+                .await?;
             sql.run(audit::insert(&told(&deleted))).await?;
             Ok(keys)
         });

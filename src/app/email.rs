@@ -9,7 +9,8 @@
 //!    the count of wrong passwords, which is by address. An invitation of the new address to a team that the user is already
 //!    in ends, too. Otherwise whoever is removed from a team later could come back by such a link, as a new user
 //!    (docs/decisions.md, P9).
-//! 4. Locks are taken in this order: the user's teams, the user, the session, all users, the count of the user's letters and
+//! 4. Locks are taken in this order: the user's teams, the user, the session, the invitations of the old address, all users,
+//!    the count of the user's letters and
 //!    that of those to the address. With the teams locked, none of them invites the new address meanwhile.
 
 use super::App;
@@ -179,28 +180,25 @@ async fn set_email(
 ) -> Result<User, ScriptError> {
     // Only the command line is told whose it is.
     let says_whose = event.actor.is_none();
-    let (_, before, ()) = sql
-        .run((
-            user::lock_all(),
-            user::find(user_id),
-            require_free(user_id, email, says_whose),
-        ))
-        .await?;
+    let before = sql.run(user::find(user_id)).await?;
     let before = before.ok_or_else(|| User::missing(user_id))?;
     if before.email == email {
         return Ok(before);
     }
+    let is_another = !before.email.eq_ignore_ascii_case(email);
+    sql.run((
+        is_another.then(|| invitation::delete_all_of(&before.email)),
+        user::lock_all(),
+        require_free(user_id, email, says_whose),
+    ))
+    .await?;
     let account = account(&before.email);
-    let invitations = (
-        invitation::delete_all_of(&before.email),
-        invitation::delete_of_member(user_id, email),
-    );
     sql.run((
         user::set_email(user_id, email),
         one_time_link::delete_all(user_id),
         changes::delete(user_id),
         password::forget_all_wrong(&account),
-        invitations,
+        invitation::delete_of_member(user_id, email),
         audit::insert(event),
     ))
     .await?;

@@ -1,6 +1,7 @@
 //! Changes to the members and roles of a team, under one lock (docs/decisions.md, W22 to W24).
 //!
-//! 1. Every change to a team's members, roles or invitations locks the team first. So such changes run one after another,
+//! 1. Every change to a team's members, roles or invitations locks the team first (but for the invitations of an address that
+//!    end in all teams at once, because its user has got another, or is deleted). So such changes run one after another,
 //!    and none decides on state that another is about to change: of two owners who remove each other, one stays. Changes
 //!    that only refer to the team, such as to a product, do not wait. A change that locks several teams does so in the order
 //!    of their ids, and before it holds or locks a user: two transactions would otherwise wait for each other.

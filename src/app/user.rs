@@ -12,8 +12,8 @@ use crate::domain::time::Timestamp;
 use crate::domain::user::{NamedUser, User, parse_email};
 use crate::sql::ScriptError;
 use crate::store::{
-    Batch, Sql, audit, auth_code, email_change, identity, invitation, mail_count, member,
-    one_time_link, passkey, password, product_import, user,
+    Batch, Sql, audit, auth_code, email_change, identity, mail_count, member, one_time_link,
+    passkey, password, product_import, user,
 };
 
 impl App {
@@ -88,19 +88,19 @@ impl App {
 }
 
 /// The user is removed first: whatever others, who hold the user, are about to add is added before this, or refused after
-/// it. Nothing is left that has the email or tells what the user typed. Sessions let nobody in from then on; these, and
-/// whatever else there may be much of, are deleted later (`emptying`).
+/// it. Nothing of the user's own is left that has the email or tells what they typed. Sessions let nobody in from then on;
+/// these, and whatever else there may be much of, are deleted later (`emptying`). Returns the user as they were.
 pub(super) async fn remove_user(
     sql: Sql<'_>,
     id: UserId,
     now: Timestamp,
-) -> Result<(), ScriptError> {
+) -> Result<User, ScriptError> {
     // So that the email cannot change meanwhile, and no code is added. Whoever exchanges one has it locked and keeps the user,
     // so the codes come before the lock that waits for those who do.
     let lock = (user::lock(id), auth_code::delete_unused(id));
     let lock = (lock, user::lock_to_remove(id));
     let (_, user) = sql.run((lock, user::find(id))).await?;
-    let User { email, .. } = user.ok_or_else(|| User::missing(id))?;
+    let user = user.ok_or_else(|| User::missing(id))?;
     sql.run((user::remove(id, now), member::delete_all(id)))
         .await?;
     let ways_in = (
@@ -112,11 +112,11 @@ pub(super) async fn remove_user(
         one_time_link::delete_set_up(),
     );
     let mail = (email_change::delete(id), mail_count::delete_all(id));
-    let account = account(&email);
+    let account = account(&user.email);
     let counted = (mail, password::forget_all_wrong(&account));
     sql.run((ways_in, counted, product_import::delete_all(id)))
         .await?;
-    sql.run(invitation::delete_all_of(&email)).await.map(drop)
+    Ok(user)
 }
 
 /// Refuses an id that no user has, or a removed one. For reads: it locks nothing.

@@ -267,14 +267,35 @@ async fn an_invitation_ends_when_the_invited_user_gets_another_email() {
     let bo = join(app, service.team().await, BO, Role::Member).await;
     let invited = app.invite(&Actor::Operator, team, "BO@example.com", Role::Admin).await;
     let other = app.invite(&Actor::Operator, team, "carl@example.com", Role::Admin).await;
-    app.set_email(bo.user_id, "bob@example.com").await.unwrap();
     let link = invited.unwrap().secret;
+    // The same one (P2).
+    app.set_email(bo.user_id, "Bo@Example.com").await.unwrap();
+    app.get_invitation(&link).await.unwrap();
+    app.set_email(bo.user_id, "bob@example.com").await.unwrap();
     assert_no_link(app.get_invitation(&link).await);
     assert_no_link(app.join_as_new(new_user(&link)).await);
     assert_no_link(app.join_as_user(bo, &link).await);
     let left = app.list_invitations(team).await.unwrap();
     assert_eq!(left.len(), 1);
     app.get_invitation(&other.unwrap().secret).await.unwrap();
+}
+
+/// P9: whoever follows the link that their own team shows may have any email.
+#[tokio::test]
+async fn without_mail_whoever_deletes_their_account_ends_no_invitation_of_another_team() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let by_the_operator = join(app, service.team().await, "carl@example.com", Role::Owner).await;
+    let by_themselves = join(app, service.team().await, BO, Role::Owner).await;
+    let invite = async |email| {
+        let invited = app.invite(&Actor::Operator, team, email, Role::Admin).await;
+        invited.unwrap().secret
+    };
+    let (of_bo, of_carl) = (invite(BO).await, invite("carl@example.com").await);
+    app.delete_account(by_themselves).await.unwrap();
+    app.delete_user(by_the_operator.user_id).await.unwrap();
+    app.join_as_new(new_user(&of_bo)).await.unwrap();
+    assert_no_link(app.get_invitation(&of_carl).await);
 }
 
 /// P9: a creator whom the operator has removed altogether.

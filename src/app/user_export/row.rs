@@ -124,7 +124,6 @@ pub(super) fn api_key(it: &ApiKey) -> Value {
         "mode": it.mode,
         "scope": it.scope,
         "createdAt": text(it.created_at),
-        "lastUsedAt": it.last_used_at.map(text),
         "expiresAt": it.expires_at.map(text),
         "revokedAt": it.revoked_at.map(text),
     })

@@ -110,7 +110,7 @@ async fn each_kind_of_what_is_stored_is_told_with_all_that_is_known_of_it() {
         ("refusedSignIns", "minute clientAddress count"),
         ("wrongPasswords", "count since"),
         ("teams", "id name role since"),
-        ("apiKeys", "id teamId name mode scope createdAt lastUsedAt expiresAt revokedAt"),
+        ("apiKeys", "id teamId name mode scope createdAt expiresAt revokedAt"),
         ("shareLinks", "id teamId name createdAt"),
         ("invitationsSent", "id teamId role createdAt expiresAt"),
         ("imports", "teamId mode since"),
