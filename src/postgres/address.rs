@@ -34,6 +34,9 @@ const LARGEST_POOL: usize = 1_000;
 /// How long a server may leave sent data unacknowledged before its connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(5);
 
+/// How long a connection says nothing before the system asks whether the server is still there.
+const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
+
 /// A PostgreSQL database, on one of several servers. It prints without its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
@@ -182,6 +185,10 @@ fn complete(config: &mut Config) {
     }
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(SILENCE);
+    }
+    // The driver's default is two hours, in which a server that is gone would look like one that takes its time.
+    if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
+        config.keepalives_idle(KEEPALIVES_IDLE);
     }
     if config.get_application_name().is_none() {
         config.application_name("invoicing");

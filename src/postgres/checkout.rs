@@ -4,10 +4,11 @@
 //! up, at its deadline or with its task, leaves a statement running or a transaction open: the server is asked to stop the
 //! statement, and then the connection is closed, which ends the transaction. A connection on which something failed that may
 //! succeed elsewhere is closed, too: its server may be a standby by now. A commit is not stopped: it keeps the connection, and
-//! its slot, until the server answers, or is gone. Otherwise a server that answers none, such as one whose synchronous standby
-//! is away, would get another connection for each, until it has no more for anybody. And if a server was silent for [longer than it may
+//! its slot, until the server answers, is gone, or has lost its place to another. Otherwise a server that answers none, such as
+//! one whose synchronous standby is away, would get another connection for each, until it has no more for anybody. And if a server was silent for [longer than it may
 //! take](SILENCE), the idle connections are closed as well, since they most likely lead to the same server.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::time::Instant;
 
 use super::connect::Connector;
 use super::preparing::Preparing;
-use super::slots::Slot;
+use super::slots::{Slot, Slots};
 
 /// How long a caller waits for an answer, as in SQLite.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
@@ -53,6 +54,9 @@ pub(super) struct Checkout {
     sent: AtomicU64,
     pool: Pool,
     connector: Connector,
+    /// The server that it leads to, most likely.
+    server: usize,
+    slots: Arc<Slots>,
     /// Given back after the connection; `None` only while being dropped.
     slot: Option<Slot>,
 }
@@ -63,6 +67,7 @@ impl Checkout {
         slot: Slot,
         pool: Pool,
         connector: Connector,
+        slots: Arc<Slots>,
     ) -> Checkout {
         Checkout {
             connection: Some(connection),
@@ -70,7 +75,9 @@ impl Checkout {
             begun: Instant::now(),
             sent: AtomicU64::new(0),
             pool,
+            server: connector.server(),
             connector,
+            slots,
             slot: Some(slot),
         }
     }
@@ -153,13 +160,19 @@ impl Drop for Checkout {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };
-        if state == COMMITTING && !connection.is_closed() {
-            let slot = self.slot.take();
+        if state == COMMITTING
+            && let Some(slot) = self.slot.take()
+        {
+            let (connector, server) = (self.connector.clone(), self.server);
+            let kept = self.slots.keep(slot);
             runtime.spawn(async move {
-                // Answered behind the commit. A server that is gone is noticed by the system (`tcp_user_timeout`).
-                let _ = connection.batch_execute("").await;
+                tokio::select! {
+                    // Answered behind the commit; fails with the connection.
+                    _ = connection.batch_execute("") => {}
+                    () = connector.leaves(server) => {}
+                }
                 drop(connection);
-                drop(slot);
+                drop(kept);
             });
         } else if state == BUSY && !connection.is_closed() {
             let token = connection.cancel_token();

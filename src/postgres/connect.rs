@@ -20,7 +20,7 @@ use std::time::Duration;
 use deadpool_postgres::{Connect, Pool};
 use futures::future::BoxFuture;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::{CancelToken, Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -91,8 +91,25 @@ impl Connector {
         if read_only.tried.is_none_or(|at| now - at >= TRIED_EVERY) {
             read_only.tried = Some(now);
             let connector = self.clone();
+            // The last of the servers may be the one that answers.
+            let patience = CONNECT_TIMEOUT * (self.0.servers.len() as u32 + 1);
             // The connection notes it; an error shows in the requests that follow.
-            tokio::spawn(async move { timeout(CONNECT_TIMEOUT, connector.another()).await });
+            tokio::spawn(async move { timeout(patience, connector.another()).await });
+        }
+    }
+
+    /// The number of the server that took writes at the last connect.
+    pub(super) fn server(&self) -> usize {
+        self.0.primary.load(Ordering::Relaxed)
+    }
+
+    /// Waits until that is another one, and tries once a second, if there are others.
+    pub(super) async fn leaves(&self, server: usize) {
+        while self.server() == server {
+            if self.0.servers.len() > 1 {
+                self.try_again();
+            }
+            sleep(TRIED_EVERY).await;
         }
     }
 
@@ -109,13 +126,8 @@ impl Connector {
 
     /// Asks the server to stop what `token` stands for. A server that has lost its place to another is not asked.
     pub(super) async fn cancel(&self, token: &CancelToken) -> Result<(), Cause> {
-        let Servers {
-            servers,
-            tls,
-            primary,
-            ..
-        } = &*self.0;
-        let server = &servers[primary.load(Ordering::Relaxed)];
+        let Servers { servers, tls, .. } = &*self.0;
+        let server = &servers[self.server()];
         cancel(server, token, tls.clone()).await
     }
 }

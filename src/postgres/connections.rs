@@ -20,7 +20,7 @@ const WITHOUT_ANY: Duration = Duration::from_millis(100);
 /// The connections to one database.
 pub(super) struct Connections {
     pub(super) pool: Pool,
-    pub(super) slots: Slots,
+    pub(super) slots: Arc<Slots>,
     pub(super) connector: Connector,
     pub(super) counts: Arc<Counts>,
 }
@@ -42,9 +42,7 @@ impl Connections {
             let connection = match self.pool.get().await {
                 Ok(connection) => connection,
                 Err(error) if has_no_slot(&error) => {
-                    let connections = self.pool.status().size;
-                    self.slots.none_left(connections);
-                    if connections == 0 {
+                    if !self.slots.none_left(self.pool.status().size) {
                         // With the only turn, so that nobody else asks meanwhile.
                         sleep(WITHOUT_ANY).await;
                         return Err(ScriptError::Retry(error.into()));
@@ -62,6 +60,7 @@ impl Connections {
                 slot,
                 self.pool.clone(),
                 self.connector.clone(),
+                Arc::clone(&self.slots),
             ));
         }
     }

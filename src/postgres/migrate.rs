@@ -80,8 +80,13 @@ async fn apply(
                 Ok(()) => break,
                 Err(source) => source,
             };
-            // Otherwise it was the connection that failed; the server ends one with a code of class 57P.
-            let code = source.code().filter(|it| !it.code().starts_with("57P"));
+            // Without a code it was the connection that failed. A server ends one with a code of class 57P, a pooler of 08.
+            let is_of_connection = |it: &&SqlState| {
+                ["57P", "08"]
+                    .iter()
+                    .any(|class| it.code().starts_with(class))
+            };
+            let code = source.code().filter(|it| !is_of_connection(it));
             if code.is_none() {
                 return Err(cannot_ask(address, source));
             }

@@ -157,7 +157,7 @@ impl Postgres {
         let counts = Arc::<Counts>::default();
         let connections = Arc::new(Connections {
             pool,
-            slots: Slots::new(address.pool_size(), &counts.refused),
+            slots: Arc::new(Slots::new(address.pool_size(), &counts.refused)),
             connector,
             counts,
         });

@@ -6,9 +6,11 @@
 //!    get most, and each refusal costs the server a process.
 //! 3. Once a second there is one turn more, to find out whether the server has a slot again. Each new connection shows that
 //!    it had one, and makes another turn at once.
-//! 4. Changes have at most three quarters of the connections. A commit keeps its own until the server answers, however long
+//! 4. Changes have at most seven eighths of the connections. A commit keeps its own until the server answers, however long
 //!    that takes (`checkout.rs`): while a synchronous standby is away, none is answered, and reads go on.
+//!    (With a single connection, they do not.)
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -33,6 +35,8 @@ pub(super) struct Slots {
     waiting_changes: Turns,
     /// Each change takes one of these: step 4.
     any_changes: Turns,
+    /// Connections that are not the pool's any more, and are kept by commits: step 4.
+    kept: AtomicUsize,
     /// The most that the pool may have.
     most: usize,
     found: Mutex<Found>,
@@ -65,6 +69,18 @@ pub(super) struct Slot {
     _among_some: Option<Turn>,
 }
 
+/// A slot for a connection that is not the pool's any more.
+pub(super) struct KeptSlot {
+    slots: Arc<Slots>,
+    _slot: Slot,
+}
+
+impl Drop for KeptSlot {
+    fn drop(&mut self) {
+        self.slots.kept.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Slots {
     /// Makes the turns of a pool of at most `most` connections.
     pub(super) fn new(most: usize, refused: &Arc<Count>) -> Slots {
@@ -76,6 +92,7 @@ impl Slots {
             changes,
             waiting_changes,
             any_changes,
+            kept: AtomicUsize::new(0),
             most,
             found: Mutex::new(Found {
                 usable: most,
@@ -125,11 +142,23 @@ impl Slots {
         (used, waiting + before.iter().sum::<usize>())
     }
 
-    /// Step 2: the server has no slot besides those of `connections`.
-    pub(super) fn none_left(&self, connections: usize) {
+    /// Step 2: the server has no slot besides those of the pool's `connections`, and of the ones kept by commits. Returns
+    /// whether there are any.
+    pub(super) fn none_left(&self, connections: usize) -> bool {
+        let connections = connections + self.kept.load(Ordering::Relaxed);
         let mut found = self.found();
         found.tried = Instant::now();
         self.resize(&mut found, connections);
+        connections > 0
+    }
+
+    /// Keeps a slot beside the pool, until the returned value is dropped: step 4.
+    pub(super) fn keep(self: &Arc<Self>, slot: Slot) -> KeptSlot {
+        self.kept.fetch_add(1, Ordering::Relaxed);
+        KeptSlot {
+            slots: Arc::clone(self),
+            _slot: slot,
+        }
     }
 
     /// Step 3: the server had a slot.
@@ -174,9 +203,8 @@ impl Slots {
 /// How many turns there are for all scripts, for all changes, for those in transactions of their own, and for those that have met
 /// a lock.
 fn sizes(usable: usize) -> [usize; 4] {
-    let quarter = (usable / 4).max(1);
-    let half = (usable / 2).max(1);
-    [usable, (usable - quarter).max(1), half, quarter]
+    let part = |of: usize| (usable / of).max(1);
+    [usable, (usable - part(8)).max(1), part(2), part(4)]
 }
 
 #[cfg(test)]

@@ -77,3 +77,34 @@ async fn commits_that_are_not_answered_keep_their_connections_and_reads_go_on() 
     wait_for_standby(&cluster, "");
     app.create_product(&key, plain("A"), None).await.unwrap();
 }
+
+/// The one change that two connections have room for must not wait for a server that will never answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commits_are_given_up_once_their_server_has_lost_its_place_to_another() {
+    let primary = Cluster::start();
+    let standby = primary.synchronous_standby();
+    let url = primary.database();
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", primary.port(), standby.port());
+    let both = url.replace(&format!("127.0.0.1:{}", primary.port()), &hosts);
+    let both = format!("{both}?target_session_attrs=read-write&pool_size=2");
+    let store = open(&both.parse().unwrap()).await.unwrap();
+    let app = App::new(store, Arc::new(SystemClock), "https://links.example")
+        .await
+        .unwrap();
+    app.create_team("Acme").await.unwrap();
+
+    wait_for_standby(&primary, "nobody");
+    let unanswered = app.create_team("Globex").await;
+    assert!(
+        matches!(unanswered, Err(Error::Unavailable(_))),
+        "{unanswered:?}"
+    );
+    let _frozen = primary.freeze();
+    standby.promote();
+    let begun = Instant::now();
+    while let Err(error) = app.create_team("Initech").await {
+        let waited = begun.elapsed();
+        assert!(waited < Duration::from_secs(60), "{error:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

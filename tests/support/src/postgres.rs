@@ -6,7 +6,7 @@
 //!    ends, the keeper stops the server and removes the folder.
 //! 3. Nothing here survives a crash of the machine (`fsync=off`), so that the tests are not kept waiting.
 //! 4. A standby is made like a cluster, from a copy of its primary, in a folder of its own.
-//! 5. A test that passes drops its database: some 9 MB each, of a thousand tests, are more than some disks have left.
+//! 5. A test drops its database at its end, after a dump if it has failed: some 9 MB each, of a thousand tests, are more than some disks have left.
 //!
 //! The faults of a cluster are in `postgres/faults.rs`, and its backups in `postgres/archive.rs`.
 //!
@@ -31,6 +31,8 @@ use crate::port;
 pub use archive::{pg_dump, pg_restore};
 pub use faults::Frozen;
 
+static SHARED: OnceLock<Cluster> = OnceLock::new();
+
 /// The server that all tests of this process share, each with its own databases.
 ///
 /// The variable `INVOICING_TEST_POSTGRES` sets how they reach it: `direct` is the default; `unprepared`, without
@@ -41,7 +43,6 @@ pub use faults::Frozen;
 ///
 /// As [`Cluster::start`].
 pub fn shared() -> &'static Cluster {
-    static SHARED: OnceLock<Cluster> = OnceLock::new();
     SHARED.get_or_init(|| {
         // Many tests run at once, each with a pool or two.
         let mut cluster = Cluster::start_with("-c max_connections=500");
@@ -64,11 +65,16 @@ pub fn shared() -> &'static Cluster {
 /// the connection (step 5).
 pub fn drop_database(url: &str) {
     static DROPPER: OnceLock<Mutex<ChildStdin>> = OnceLock::new();
+    // Otherwise it is in another cluster, which takes it along.
+    let Some(shared) = SHARED.get() else {
+        return;
+    };
     let dropper = DROPPER.get_or_init(|| {
-        let server = format!("postgres://invoicing@127.0.0.1:{}/postgres", shared().port);
+        let server = format!("postgres://invoicing@127.0.0.1:{}/postgres", shared.port);
         let mut psql = Command::new("psql");
         let psql = psql.args(["-XAtq", "-d", &server]).env("PATH", path());
-        let psql = psql.stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let psql = psql.stdout(Stdio::null()).stderr(Stdio::null());
+        let psql = psql.stdin(Stdio::piped()).spawn();
         Mutex::new(psql.expect("psql can be run").stdin.expect("it is piped"))
     });
     let name = plain(url).rsplit('/').next().unwrap_or_default();
