@@ -176,8 +176,8 @@ impl App {
         let revoked = self.event(&by, Action::RevokeApiKey);
         let ids = Arc::clone(&self.ids);
         let actor = by.clone();
-        // Where no mail is sent, nobody has proven that the email is theirs: who deletes such an account ends no invitation that
-        // another team has made for somebody else.
+        // Where no mail is sent, nobody has proven that the email is theirs: the invitations that other teams have made may be
+        // for somebody else (P9).
         let is_proven = matches!(by, Actor::Operator) || self.mail().is_ok();
         let keys = self.store.write(&by, async move |sql| {
             sql.run(lock_with_teams(user_id)).await?;

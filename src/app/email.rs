@@ -10,8 +10,7 @@
 //!    in ends, too. Otherwise whoever is removed from a team later could come back by such a link, as a new user
 //!    (docs/decisions.md, P9).
 //! 4. Locks are taken in this order: the user's teams, the user, the session, the invitations of the old address, all users,
-//!    the count of the user's letters and
-//!    that of those to the address. With the teams locked, none of them invites the new address meanwhile.
+//!    the count of the user's letters and that of those to the address. With the teams locked, none of them invites the new address meanwhile.
 
 use super::App;
 use super::browser_session::require_person;

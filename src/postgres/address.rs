@@ -281,6 +281,21 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_is_gone_is_noticed_within_seconds_unless_the_url_says_when() {
+        let idle = |query| {
+            address(&format!("postgres://h/d{query}"))
+                .config
+                .get_keepalives_idle()
+        };
+        let found = ["", "?keepalives_idle=60"].map(idle);
+        assert_eq!(found, [KEEPALIVES_IDLE, Duration::from_secs(60)]);
+        assert_eq!(
+            address("postgres://h/d").config.get_tcp_user_timeout(),
+            Some(&SILENCE)
+        );
+    }
+
+    #[test]
     fn a_pool_has_sixteen_connections_unless_the_url_says_how_many() {
         let pool = |query: &str| address(&format!("postgres://h/d?{query}")).pool_size;
         let sizes = ["", "pool_size=1", "connect_timeout=3&pool_size=1000"].map(pool);

@@ -5,8 +5,10 @@
 //! statement, and then the connection is closed, which ends the transaction. A connection on which something failed that may
 //! succeed elsewhere is closed, too: its server may be a standby by now. A commit is not stopped: it keeps the connection, and
 //! its slot, until the server answers, is gone, or has lost its place to another. Otherwise a server that answers none, such as
-//! one whose synchronous standby is away, would get another connection for each, until it has no more for anybody. And if a server was silent for [longer than it may
-//! take](SILENCE), the idle connections are closed as well, since they most likely lead to the same server.
+//! one whose synchronous standby is away, would get another connection for each, until it has no more for anybody.
+//!
+//! If a server was silent for [longer than it may take](SILENCE), the idle connections are closed as well, since they most
+//! likely lead to the same server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};

@@ -91,8 +91,9 @@ impl Connector {
         if read_only.tried.is_none_or(|at| now - at >= TRIED_EVERY) {
             read_only.tried = Some(now);
             let connector = self.clone();
-            // The last of the servers may be the one that answers.
-            let patience = CONNECT_TIMEOUT * (self.0.servers.len() as u32 + 1);
+            // The last of the servers may be the one that answers; and a moment for one that can only be read.
+            let patience =
+                self.0.servers.iter().map(time_to_connect).sum::<Duration>() + CONNECT_TIMEOUT;
             // The connection notes it; an error shows in the requests that follow.
             tokio::spawn(async move { timeout(patience, connector.another()).await });
         }
@@ -147,9 +148,7 @@ impl Servers {
             let round = self.servers.iter().enumerate().cycle().skip(first);
             let mut refused = None;
             for (number, server) in round.take(self.servers.len()) {
-                let connect_timeout = server.get_connect_timeout().copied();
-                let connecting = self.connect_to(server);
-                match timeout(connect_timeout.unwrap_or(CONNECT_TIMEOUT), connecting).await {
+                match timeout(time_to_connect(server), self.connect_to(server)).await {
                     Ok(Ok(connected)) => {
                         self.primary.store(number, Ordering::Relaxed);
                         let mut read_only = self.read_only();
@@ -203,6 +202,13 @@ impl Servers {
         self.preparing.look_at(&client).await?;
         Ok((client, driver))
     }
+}
+
+fn time_to_connect(server: &Config) -> Duration {
+    server
+        .get_connect_timeout()
+        .copied()
+        .unwrap_or(CONNECT_TIMEOUT)
 }
 
 /// Whether the driver refused a server that takes no writes.

@@ -200,8 +200,8 @@ impl Slots {
     }
 }
 
-/// How many turns there are for all scripts, for all changes, for those in transactions of their own, and for those that have met
-/// a lock.
+/// How many turns there are for all scripts, for all changes, for those in transactions of their own, and for those that have
+/// met a lock.
 fn sizes(usable: usize) -> [usize; 4] {
     let part = |of: usize| (usable / of).max(1);
     [usable, (usable - part(8)).max(1), part(2), part(4)]
@@ -209,6 +209,8 @@ fn sizes(usable: usize) -> [usize; 4] {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -234,5 +236,36 @@ mod tests {
         assert_eq!(usable(), 16);
         slots.none_left(0);
         assert_eq!(usable(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connections_that_commits_keep_count_when_the_server_has_no_slot() {
+        let slots = Arc::new(Slots::new(16, &Arc::default()));
+        let of_commit = slots.take(Holder::Service, Purpose::Group).await.unwrap();
+        let kept = slots.keep(of_commit);
+        assert!(slots.none_left(2));
+        assert_eq!(slots.all.size(), 3);
+        assert!(slots.none_left(0));
+        drop(kept);
+        assert!(!slots.none_left(0));
+        assert_eq!(slots.state(), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reads_have_connections_that_no_change_gets() {
+        for (most, of_changes) in [(2, 1), (7, 6), (16, 14)] {
+            let slots = Slots::new(most, &Arc::default());
+            let change = Purpose::Change { met_lock: false };
+            let mut held = Vec::new();
+            // The service itself may have three quarters, and so may the groups.
+            for (holder, purpose) in [(Holder::Service, change), (Holder::Groups, Purpose::Group)] {
+                while let Some(Ok(slot)) = slots.take(holder, purpose).now_or_never() {
+                    held.push(slot);
+                }
+            }
+            assert_eq!(held.len(), of_changes, "{most}");
+            let read = slots.take(Holder::Lookups, Purpose::Read).now_or_never();
+            assert!(matches!(read, Some(Ok(_))), "{most}");
+        }
     }
 }

@@ -6,7 +6,8 @@
 //!    ends, the keeper stops the server and removes the folder.
 //! 3. Nothing here survives a crash of the machine (`fsync=off`), so that the tests are not kept waiting.
 //! 4. A standby is made like a cluster, from a copy of its primary, in a folder of its own.
-//! 5. A test drops its database at its end, after a dump if it has failed: some 9 MB each, of a thousand tests, are more than some disks have left.
+//! 5. A test drops its database at its end, after a dump if it has failed: some 9 MB each, of a thousand tests, are more
+//!    than some disks have left.
 //!
 //! The faults of a cluster are in `postgres/faults.rs`, and its backups in `postgres/archive.rs`.
 //!
