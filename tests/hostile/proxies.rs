@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::io::{ErrorKind, Read as _};
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use test_support::caller;
 use test_support::given;
 use test_support::service::Service;
@@ -188,14 +189,19 @@ async fn bodies_that_nobody_reads(kind: Kind) {
     let service = given!(Service::own(BINARY, &[]));
     let proxy = Proxy::start(kind, &service);
     let caller = proxy.caller();
-    for _ in 0..sized(20, 200) {
-        let body = vec![b'x'; 250_000];
-        let unread = caller::Request::new("POST", "/nothing").text(body);
+    let unread = async || {
+        let unread = caller::Request::new("POST", "/nothing").text(vec![b'x'; 250_000]);
         // What becomes of it is for the one who sends it.
         let _ = caller.send_unchecked(unread).await;
+    };
+    let other = async || {
         let other = caller.send_unchecked(caller::Request::new("GET", "/api/v1/products"));
         let answer = other.await.expect("an answer comes");
         assert_eq!(answer.status, 401, "{kind:?}: {answer:?}");
+    };
+    let begun = Instant::now();
+    while begun.elapsed() < GOES_ON {
+        join_all((0..10).map(async |_| tokio::join!(unread(), other()))).await;
     }
 }
 
