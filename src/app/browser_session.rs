@@ -1,7 +1,7 @@
 //! Browser sessions: how a cookie leads to a user, and how a session ends ([`crate::domain::browser_session`]).
 
-use super::cleanup::STEP;
 use super::session_end::end_and_tell;
+use super::steps::STEP;
 use super::{App, Presented};
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};

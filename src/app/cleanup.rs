@@ -4,8 +4,7 @@
 //! Nothing depends on these running on time. Whatever has expired counts as absent from that moment on, whether or not its
 //! row still exists.
 //!
-//! All run in bounded steps, each a change of its own, which takes its turn among the requests. Between two steps the others
-//! have as much time as the step took (`emptying`, step 2).
+//! All run in bounded [`steps`](super::steps).
 
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use tokio::time::MissedTickBehavior;
 use super::App;
 use super::budget::Budget;
 use super::counts::Task;
+use super::steps::STEP;
 use crate::domain::Error;
 use crate::domain::id::SessionId;
 use crate::domain::idempotency::AHEAD;
@@ -28,9 +28,6 @@ use crate::store::{
     Sql, api_key, audit, auth_code, browser_session, email_change, idempotency, invitation,
     mail_count, one_time_link, passkey, password, product_import, refused_sign_in, session, token,
 };
-
-/// Rows deleted in one step: a few milliseconds of work.
-pub(super) const STEP: u32 = 500;
 
 /// Import plans deleted in one step: each may have five megabytes.
 pub(super) const IMPORTS: u32 = 10;
@@ -102,7 +99,6 @@ impl App {
         };
         // A failure does not stop the others: one caller may be the cause.
         let deleted = self.delete_all(STEP, records).await;
-        let deleted = deleted.and(self.sweep_ended_sessions().await);
         let deleted = deleted.and(self.delete_all(STEP, sessions).await);
         let deleted = deleted.and(self.delete_all(STEP, of_people).await);
         let deleted = deleted.and(self.delete_all(IMPORTS, imports).await);

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use super::App;
 use super::budget::Budget;
-use super::cleanup::{STEP, delete_sessions};
+use super::cleanup::delete_sessions;
+use super::steps::STEP;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;

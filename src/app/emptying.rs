@@ -3,9 +3,8 @@
 //!
 //! 1. The user is removed, or the team deleted, beforehand, in one short transaction. Once that is committed, nothing that
 //!    is left lets anybody in (`account`, `deactivation`, `team_deletion`).
-//! 2. Each step is a change of its own, of [`STEP`] rows at most, and takes its turn among the requests. Between two steps,
-//!    the others have as much time as the step took: a command is a different process from the server, and SQLite gives its
-//!    lock to whichever asks at the right moment.
+//! 2. The rest is deleted in steps (`steps`). Those for a user pause for longer: one may have a million ended sessions, and
+//!    their deletion must not take half a core from the others for a minute.
 //! 3. A step locks the user or the team first, so that two processes at it, such as a command and a server, take turns. Only
 //!    those that erase addresses do not: each row is written by one of them in any case.
 //! 4. Whatever runs later, the same command for a team or a server's background task, continues. The step that finds less
@@ -13,13 +12,12 @@
 //! 5. A user who deletes their own account leaves all of it to the background task, which empties one user or team after
 //!    another: many members of a team may do so at once, and steps of many deletions at once would leave the others no time.
 
-use std::time::Instant;
-
 use uuid::Uuid;
 
 use super::App;
 use super::budget::Budget;
-use super::cleanup::{IMPORTS, STEP, delete_sessions};
+use super::cleanup::{IMPORTS, delete_sessions};
+use super::steps::{SLOWLY, STEP};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, TeamId, UserId};
@@ -34,18 +32,20 @@ use crate::store::{
 pub(super) const AT_ONCE: u32 = 100;
 
 impl App {
-    /// Deletes what is left of removed users and deleted teams, of one after another.
+    /// Deletes what is left of removed users and deleted teams, of one after another, and before that the sessions that users
+    /// have ended.
     ///
     /// # Errors
     /// Any store error; the others were gone on with.
     pub async fn empty_all(&self) -> Result<(), Error> {
+        let swept = self.sweep_ended_sessions().await;
         let find = async move |sql: Sql<'_>| {
             sql.run((user::list_to_empty(AT_ONCE), team::list_to_empty(AT_ONCE)))
                 .await
         };
         let (users, teams) = self.store.read(Holder::Service, find).await?;
         // A failure does not stop the others.
-        let mut emptied = Ok(());
+        let mut emptied = swept;
         for id in users {
             emptied = emptied.and(self.empty_user(id).await);
         }
@@ -64,7 +64,7 @@ impl App {
         let mut after = Some(AuditEventId(Uuid::nil()));
         while let Some(place) = after {
             let step = async move |sql: Sql<'_>| forget_visitor(sql, id, place).await;
-            after = self.take_step(step).await?;
+            after = self.take_step_and_pause(step, SLOWLY).await?;
         }
         let refused = async move |sql: Sql<'_>| {
             let (_, deleted) = sql
@@ -72,7 +72,7 @@ impl App {
                 .await?;
             Ok(deleted)
         };
-        while self.take_step(refused).await? > 0 {}
+        while self.take_step_and_pause(refused, SLOWLY).await? > 0 {}
         let end = async move |sql: Sql<'_>| sql.run(user::set_emptied(id, now)).await.map(drop);
         self.store.write(Holder::Service, end).await
     }
@@ -80,7 +80,7 @@ impl App {
     /// Ends the sessions, in browsers and apps, of a user who is deactivated or removed. Does nothing if the user is active.
     pub(super) async fn end_sessions_of_inactive(&self, id: UserId) -> Result<(), Error> {
         let step = async move |sql: Sql<'_>| end_some_sessions(sql, id).await;
-        while self.take_step(step).await? {}
+        while self.take_step_and_pause(step, SLOWLY).await? {}
         Ok(())
     }
 
@@ -105,17 +105,6 @@ impl App {
         let rows = async move |sql: Sql<'_>| delete_some_of_team(sql, id, now).await;
         while self.take_step(rows).await? == STEP {}
         Ok(())
-    }
-
-    /// Step 2.
-    pub(super) async fn take_step<T: Send + 'static>(
-        &self,
-        step: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
-    ) -> Result<T, Error> {
-        let begun = Instant::now();
-        let done = self.store.write(Holder::Service, step).await?;
-        tokio::time::sleep(begun.elapsed()).await;
-        Ok(done)
     }
 }
 

@@ -48,6 +48,7 @@ mod session_end;
 pub mod set_up;
 mod share_link;
 pub mod sign_in;
+mod steps;
 mod team;
 mod team_deletion;
 mod user;

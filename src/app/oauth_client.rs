@@ -12,7 +12,7 @@ use crate::domain::oauth_client::{
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, audit, auth_code, oauth_client};
 
-use super::cleanup::STEP;
+use super::steps::STEP;
 
 impl App {
     /// Registers an app.

@@ -14,8 +14,8 @@
 
 use super::App;
 use super::budget::Budget;
-use super::cleanup::STEP;
 use super::emptying::AT_ONCE;
+use super::steps::{SLOWLY, STEP};
 use super::user::require_user_exists;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent};
@@ -116,7 +116,7 @@ impl App {
             }
             Ok(budget.left())
         };
-        while self.take_step(step).await? == 0 {}
+        while self.take_step_and_pause(step, SLOWLY).await? == 0 {}
         Ok(())
     }
 

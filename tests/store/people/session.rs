@@ -165,7 +165,7 @@ async fn any_number_of_browsers_is_signed_out_at_once_but_for_the_own_one() {
     assert_eq!(listed().await, 1);
 
     let next = enter().await;
-    app.delete_expired().await.unwrap();
+    app.empty_all().await.unwrap();
     assert_eq!(database.rows("browser_session"), 2);
     assert_eq!((alive(&own).await, alive(&next).await), (true, true));
     app.end_other_sessions(person).await.unwrap();

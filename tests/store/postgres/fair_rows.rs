@@ -272,17 +272,21 @@ async fn a_user_who_keeps_a_row_busy_keeps_nothing_else_from_being_deleted() {
     let service = Service::new().await;
     let (url, team) = (service.database().url(), service.team().await);
     let ada = join(&service.app, team, "ada@example.com", Role::Owner).await;
-    let generation = format!(
-        "UPDATE \"user\" SET session_generation = session_generation + 1 WHERE id = '{}'",
-        ada.user_id
+    join(&service.app, team, "ben@example.com", Role::Owner).await;
+    ask(
+        url,
+        "UPDATE \"user\" SET session_generation = session_generation + 1",
     );
-    ask(url, &generation);
     ask(url, "UPDATE audit_event SET created_at = 1");
     let lock = format!("UPDATE \"user\" SET id = id WHERE id = '{}'", ada.user_id);
     let locked = Locked::by(url, &lock);
-    let ended = service.app.delete_expired().await;
-    assert!(matches!(ended, Err(Error::Unavailable(_))), "{ended:?}");
+    let emptied = service.app.empty_all().await;
+    assert!(matches!(emptied, Err(Error::Unavailable(_))), "{emptied:?}");
+    let left = "SELECT email FROM \"user\" WHERE swept_generations < session_generation";
+    assert_eq!(ask(url, left), "ada@example.com");
+    service.app.delete_expired().await.unwrap();
     assert_eq!(ask(url, "SELECT count(*) FROM audit_event"), "0");
     drop(locked);
-    service.app.delete_expired().await.unwrap();
+    service.app.empty_all().await.unwrap();
+    assert_eq!(ask(url, left), "");
 }

@@ -169,6 +169,7 @@ impl History {
                 self.model.now += seconds;
                 if cleanup {
                     self.mobile.erase_successors().await.unwrap();
+                    self.mobile.empty_all().await.unwrap();
                     self.mobile.delete_expired().await.unwrap();
                 }
             }

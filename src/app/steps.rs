@@ -1,0 +1,76 @@
+//! How long work is done in bounded steps beside the requests: what has expired, and what deleted users, teams and apps have
+//! left behind.
+//!
+//! Each step is a change of its own, of [`STEP`] rows at most, and takes its turn among the requests. Between two steps the
+//! others have at least as much time as the step took: a command is a different process from the server, and SQLite gives
+//! its lock to whichever asks at the right moment.
+
+use tokio::time::{Instant, sleep};
+
+use super::App;
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::sql::ScriptError;
+use crate::store::Sql;
+
+/// Rows deleted in one step: a few milliseconds of work.
+pub(super) const STEP: u32 = 500;
+
+/// How many times as long as a step the pause after it is, where nothing waits for the end: rows that come one by one, as
+/// people sign in, need not be deleted as fast as programs can make others.
+pub(super) const SLOWLY: u32 = 7;
+
+impl App {
+    /// Takes a step, and then pauses for as long as it took.
+    ///
+    /// # Errors
+    /// Any store error.
+    pub(super) async fn take_step<T: Send + 'static>(
+        &self,
+        step: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
+    ) -> Result<T, Error> {
+        self.take_step_and_pause(step, 1).await
+    }
+
+    /// Takes a step, and then pauses for `times` as long as it took.
+    ///
+    /// # Errors
+    /// Any store error.
+    pub(super) async fn take_step_and_pause<T: Send + 'static>(
+        &self,
+        step: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
+        times: u32,
+    ) -> Result<T, Error> {
+        pause_after(self.store.write(Holder::Service, step), times).await
+    }
+}
+
+async fn pause_after<T>(
+    step: impl Future<Output = Result<T, Error>>,
+    times: u32,
+) -> Result<T, Error> {
+    let begun = Instant::now();
+    let done = step.await?;
+    sleep(begun.elapsed() * times).await;
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn after_a_step_the_others_have_as_long_or_several_times_as_long() {
+        for (times, all) in [(1, 40), (SLOWLY, 160)] {
+            let begun = Instant::now();
+            let step = async {
+                sleep(Duration::from_millis(20)).await;
+                Ok(())
+            };
+            pause_after(step, times).await.unwrap();
+            assert_eq!(begun.elapsed(), Duration::from_millis(all), "{times}");
+        }
+    }
+}
