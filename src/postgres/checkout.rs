@@ -8,7 +8,7 @@
 //! one whose synchronous standby is away, would get another connection for each, until it has no more for anybody.
 //!
 //! If a server was silent for [longer than it may take](SILENCE), the idle connections are closed as well, since they most
-//! likely lead to the same server.
+//! likely lead to the same server. Not so if it was silent at a commit: it may answer everything else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -155,7 +155,7 @@ impl Drop for Checkout {
         };
         let connection = Object::take(connection);
         let silence = Duration::from_millis(self.age() - self.sent.load(Ordering::Relaxed));
-        if state != SPENT && silence >= SILENCE {
+        if state == BUSY && silence >= SILENCE {
             self.pool.retain(|_, _| false);
         }
         // Outside of a runtime, nothing can do it: the process ends, and its connections with it.

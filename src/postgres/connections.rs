@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool, PoolError};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_postgres::error::SqlState;
 
 use super::checkout::Checkout;
@@ -16,6 +16,9 @@ use crate::sql::ScriptError;
 
 /// How long a server that admits not a single connection is left alone.
 const WITHOUT_ANY: Duration = Duration::from_millis(100);
+
+/// How long a change waits for a connection for reads.
+const FOR_READS_WITHIN: Duration = Duration::from_secs(1);
 
 /// The connections to one database.
 pub(super) struct Connections {
@@ -38,11 +41,11 @@ impl Connections {
         // Also counts callers that stop waiting.
         let _waited = self.counts.waits.timed();
         loop {
-            let slot = self.slots.take(holder, purpose).await?;
+            let mut slot = self.slots.take(holder, purpose).await?;
             let connection = match self.pool.get().await {
                 Ok(connection) => connection,
                 Err(error) if has_no_slot(&error) => {
-                    if !self.slots.none_left(self.pool.status().size) {
+                    if !self.slots.none_left(self.size()) {
                         // With the only turn, so that nobody else asks meanwhile.
                         sleep(WITHOUT_ANY).await;
                         return Err(ScriptError::Retry(error.into()));
@@ -52,8 +55,10 @@ impl Connections {
                 }
                 Err(error) => return Err(ScriptError::Retry(error.into())),
             };
-            if Object::metrics(&connection).recycle_count == 0 {
-                self.slots.one_more();
+            self.note_new(&connection);
+            if !self.slots.leaves_one(&mut slot, self.size()) && !self.makes_one_for_reads().await {
+                self.counts.retries.one();
+                continue;
             }
             return Ok(Checkout::new(
                 connection,
@@ -63,6 +68,31 @@ impl Connections {
                 Arc::clone(&self.slots),
             ));
         }
+    }
+
+    /// Step 5 of the [slots](super::slots), where changes have all connections. Returns whether they may.
+    async fn makes_one_for_reads(&self) -> bool {
+        match timeout(FOR_READS_WITHIN, self.pool.get()).await {
+            Ok(Ok(connection)) => self.note_new(&connection),
+            Ok(Err(error)) if has_no_slot(&error) => {
+                self.slots.none_left(self.size());
+                return self.slots.is_only_one();
+            }
+            // It is met by reads, too, whatever changes do.
+            Ok(Err(_)) | Err(_) => {}
+        }
+        true
+    }
+
+    fn note_new(&self, connection: &Object) {
+        if Object::metrics(connection).recycle_count == 0 {
+            self.slots.one_more();
+        }
+    }
+
+    /// How many connections the pool has.
+    fn size(&self) -> usize {
+        self.pool.status().size
     }
 }
 

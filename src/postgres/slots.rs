@@ -8,7 +8,9 @@
 //!    it had one, and makes another turn at once.
 //! 4. Changes have at most seven eighths of the connections. A commit keeps its own until the server answers, however long
 //!    that takes (`checkout.rs`): while a synchronous standby is away, none is answered, and reads go on.
-//!    (With a single connection, they do not.)
+//! 5. Nor does a change take the last connection that there is: reads could have no other if the server had no slot for it. If
+//!    changes have them all, another is made for reads, or else the change waits for its turn again. (With a single
+//!    connection, reads do wait for commits.)
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,6 +39,8 @@ pub(super) struct Slots {
     any_changes: Turns,
     /// Connections that are not the pool's any more, and are kept by commits: step 4.
     kept: AtomicUsize,
+    /// Changes that have a connection, also if their commits keep it: step 5.
+    changing: Arc<AtomicUsize>,
     /// The most that the pool may have.
     most: usize,
     found: Mutex<Found>,
@@ -65,8 +69,18 @@ pub(super) enum Purpose {
 /// The right to use a connection, until dropped.
 pub(super) struct Slot {
     _all: Turn,
-    _among_changes: Option<Turn>,
+    among_changes: Option<Turn>,
     _among_some: Option<Turn>,
+    changing: Option<Changing>,
+}
+
+/// A change that has a connection, until dropped.
+struct Changing(Arc<AtomicUsize>);
+
+impl Drop for Changing {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A slot for a connection that is not the pool's any more.
@@ -93,6 +107,7 @@ impl Slots {
             waiting_changes,
             any_changes,
             kept: AtomicUsize::new(0),
+            changing: Arc::default(),
             most,
             found: Mutex::new(Found {
                 usable: most,
@@ -122,16 +137,33 @@ impl Slots {
             Some(turns) => Some(turns.take(holder).await?),
             None => None,
         };
-        let _among_changes = match purpose {
+        let among_changes = match purpose {
             Purpose::Change { .. } | Purpose::Group => Some(self.any_changes.take(holder).await?),
             Purpose::Read => None,
         };
         let _all = self.all.take(holder).await?;
         Ok(Slot {
             _all,
-            _among_changes,
+            among_changes,
             _among_some,
+            changing: None,
         })
+    }
+
+    /// Notes that `slot` has got one of the pool's `connections`. Returns whether that leaves one for reads (step 5): always if
+    /// it is no change, or there is only one.
+    pub(super) fn leaves_one(&self, slot: &mut Slot, connections: usize) -> bool {
+        if slot.among_changes.is_none() {
+            return true;
+        }
+        let changing = self.changing.fetch_add(1, Ordering::Relaxed) + 1;
+        slot.changing = Some(Changing(Arc::clone(&self.changing)));
+        changing < connections + self.kept.load(Ordering::Relaxed) || self.is_only_one()
+    }
+
+    /// Whether only one connection can be had.
+    pub(super) fn is_only_one(&self) -> bool {
+        self.found().usable == 1
     }
 
     /// How many turns are held, and how many scripts wait for one.
@@ -249,6 +281,25 @@ mod tests {
         drop(kept);
         assert!(!slots.none_left(0));
         assert_eq!(slots.state(), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_change_takes_the_last_connection_that_there_is() {
+        let slots = Arc::new(Slots::new(16, &Arc::default()));
+        let slot = async |purpose| slots.take(Holder::Service, purpose).await.unwrap();
+        let mut first = slot(Purpose::Group).await;
+        assert!(slots.leaves_one(&mut first, 2));
+        let mut second = slot(Purpose::Group).await;
+        assert!(!slots.leaves_one(&mut second, 2));
+        assert!(slots.leaves_one(&mut slot(Purpose::Read).await, 2));
+        drop(second);
+        let kept = slots.keep(first);
+        // The connection that is kept is not the pool's any more.
+        assert!(!slots.leaves_one(&mut slot(Purpose::Group).await, 1));
+        assert!(slots.leaves_one(&mut slot(Purpose::Group).await, 2));
+        drop(kept);
+        slots.none_left(1);
+        assert!(slots.leaves_one(&mut slot(Purpose::Group).await, 1));
     }
 
     #[tokio::test(start_paused = true)]

@@ -24,12 +24,18 @@ const AT_ONCE: usize = 20;
 /// How long they go on: long enough for some more connections to be tried.
 const LASTS: Duration = Duration::from_secs(3);
 
-/// A role of a new database to which the server admits so many connections, and how to connect with it.
+/// A new database, a role to which the server admits so many connections, and how to connect with it.
 async fn limited(slots: usize) -> (String, String, String) {
     let url = migrated().await;
+    let (role, as_role) = role_with(slots, &url);
+    (url, role, as_role)
+}
+
+/// A role of the database to which the server admits so many connections, and how to connect with it.
+pub fn role_with(slots: usize, url: &str) -> (String, String) {
     let role = format!("limited_{}", uuid::Uuid::new_v4().simple());
     ask(
-        &url,
+        url,
         &format!(
             "CREATE ROLE {role} LOGIN CONNECTION LIMIT {slots}; \
              GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}; \
@@ -37,7 +43,7 @@ async fn limited(slots: usize) -> (String, String, String) {
         ),
     );
     let as_role = url.replace("invoicing@", &format!("{role}@"));
-    (url, role, as_role)
+    (role, as_role)
 }
 
 /// How many connections the pool has, and how often one was refused.

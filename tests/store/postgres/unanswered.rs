@@ -11,6 +11,7 @@ use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use test_support::postgres::{Cluster, ask};
 
+use super::slots::role_with;
 use super::support::{live_key, plain};
 
 /// How many connections the process may make.
@@ -31,15 +32,28 @@ async fn commits_that_are_not_answered_keep_their_connections_and_reads_go_on() 
     // Nothing else may wait for the standby.
     let cluster = Cluster::start();
     let url = cluster.database();
-    let store = open(&format!("{url}?pool_size={CONNECTIONS}").parse().unwrap())
-        .await
-        .unwrap();
+    let limited = format!("{url}?pool_size={CONNECTIONS}");
+    reads_go_on_beside_commits(&cluster, &url, &limited).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reads_go_on_beside_commits_where_the_server_has_fewer_slots_than_the_pool_wants() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    open(&url.parse().unwrap()).await.unwrap();
+    let (_, limited) = role_with(CONNECTIONS, &url);
+    reads_go_on_beside_commits(&cluster, &url, &limited).await;
+}
+
+/// Makes changes that the server does not answer, through `limited`, which gives [`CONNECTIONS`] at most.
+async fn reads_go_on_beside_commits(cluster: &Cluster, url: &str, limited: &str) {
+    let store = open(&limited.parse().unwrap()).await.unwrap();
     let app = App::new(store, Arc::new(SystemClock), "https://links.example")
         .await
         .unwrap();
     let team = app.create_team("Acme").await.unwrap().id;
     let key = live_key(&app, team).await.unwrap().0;
-    wait_for_standby(&cluster, "nobody");
+    wait_for_standby(cluster, "nobody");
 
     let begun = Instant::now();
     let count = "SELECT count(*) FROM pg_stat_activity \
@@ -64,7 +78,7 @@ async fn commits_that_are_not_answered_keep_their_connections_and_reads_go_on() 
                 .unwrap();
             let took = asked.elapsed();
             assert!(took < Duration::from_secs(1), "{took:?}");
-            let url = url.clone();
+            let url = url.to_owned();
             let open = tokio::task::spawn_blocking(move || ask(&url, count))
                 .await
                 .unwrap();
@@ -74,7 +88,7 @@ async fn commits_that_are_not_answered_keep_their_connections_and_reads_go_on() 
     };
     tokio::join!(changes, reads);
 
-    wait_for_standby(&cluster, "");
+    wait_for_standby(cluster, "");
     app.create_product(&key, plain("A"), None).await.unwrap();
 }
 
