@@ -1,12 +1,10 @@
 //! The state that all requests share.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::header::HeaderValue;
 use openapi_dropshot_runtime::Rejection;
 use slog::Logger;
-use tokio::time::Instant;
 
 use super::concurrency_limit::ConcurrencyLimit;
 use super::cors::Cors;
@@ -49,14 +47,11 @@ pub struct Context {
     pub(super) traces: Option<Arc<Traces>>,
 }
 
-/// How long an answer may take without a second look at who may have it.
-const AT_ONCE: Duration = Duration::from_millis(50);
-
 /// A request as dropshot hands it over.
 pub(crate) type RequestContext = dropshot::RequestContext<Context>;
 
 /// Makes an answer. Whoever has waited meanwhile, such as for a body, a password to be compared or the database, may have lost
-/// the right to it: if it took long, or there was a wait for a turn, `check` is asked.
+/// the right to it: if the request [has waited](turns::has_waited), `check` is asked.
 ///
 /// # Errors
 /// Any error of `make`, and of `check`.
@@ -64,9 +59,8 @@ pub(crate) async fn still_allowed<T, E>(
     make: impl Future<Output = Result<T, E>>,
     check: impl AsyncFnOnce(&T) -> Result<(), E>,
 ) -> Result<T, E> {
-    let begun = Instant::now();
     let made = make.await?;
-    if begun.elapsed() > AT_ONCE || turns::has_waited() {
+    if turns::has_waited() {
         check(&made).await?;
     }
     Ok(made)
@@ -147,21 +141,30 @@ impl Context {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tokio::time::sleep;
 
+    use super::super::turns::until_answered;
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn what_took_long_is_sent_to_those_who_may_still_have_it() {
-        let answered = async |took: u64, allowed: Result<(), &'static str>| {
+        let answered = async |looked_up: u64, took: u64, allowed: Result<(), &'static str>| {
             let make = async {
                 sleep(Duration::from_millis(took)).await;
                 Ok(took)
             };
-            still_allowed(make, async |_: &u64| allowed).await
+            let check = async |_: &u64| allowed;
+            let work = async {
+                sleep(Duration::from_millis(looked_up)).await;
+                still_allowed(make, check).await
+            };
+            until_answered(work).await
         };
-        assert_eq!(answered(50, Err("ended")).await, Ok(50));
-        assert_eq!(answered(52, Err("ended")).await, Err("ended"));
-        assert_eq!(answered(52, Ok(())).await, Ok(52));
+        assert_eq!(answered(0, 50, Err("ended")).await, Ok(50));
+        assert_eq!(answered(0, 52, Err("ended")).await, Err("ended"));
+        assert_eq!(answered(52, 0, Err("ended")).await, Err("ended"));
+        assert_eq!(answered(0, 52, Ok(())).await, Ok(52));
     }
 }

@@ -13,8 +13,8 @@
 //!    would keep others from making theirs.
 //! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
 //!    list made without a pause would be done before the next could wait for it.)
-//! 4. Whether a request has waited is known until it is answered: the right of its caller may have ended meanwhile
-//!    ([`has_waited`]).
+//! 4. Whether a request has waited, for its turn or anything else, is known until it is answered: the right of its caller may
+//!    have ended meanwhile ([`has_waited`]).
 //! 5. A turn is kept until the answer is compressed ([`until_answered`]).
 
 use std::cell::Cell;
@@ -32,6 +32,9 @@ use crate::lines::{Lines, Turn};
 use crate::pause::OthersFirst;
 use crate::ranked::{Permit, Ranked, Room};
 use crate::settings::Database;
+
+/// How long a request may be served without a second look at who may have the answer.
+const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// How many lists of a holder are counted at most.
 const COUNTED: u32 = 60;
@@ -56,13 +59,22 @@ const ROOM: Room = Room {
 };
 
 tokio::task_local! {
-    /// The turn of the request that is served by this task.
-    static TURN: Cell<Option<Held>>;
+    /// The request that is served by this task.
+    static SERVED: Served;
+}
+
+struct Served {
+    since: Instant,
+    turn: Cell<Option<Held>>,
 }
 
 /// Runs all the work for a request, and keeps a turn that it takes until the end (step 5).
 pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Output> {
-    TURN.scope(Cell::new(None), work)
+    let served = Served {
+        since: Instant::now(),
+        turn: Cell::new(None),
+    };
+    SERVED.scope(served, work)
 }
 
 /// The turn of a request: its holder's, and that of all.
@@ -72,15 +84,16 @@ struct Held {
     _all: Option<Permit>,
 }
 
-/// Whether the request that is served by this task has a turn for which it has waited.
+/// Whether the request that is served by this task has waited: for a turn, or for whatever took long. The time counts from
+/// before its caller is looked up, as the whole process may stand still after that, too.
 pub(super) fn has_waited() -> bool {
-    let look = |turn: &Cell<Option<Held>>| {
-        let held = turn.take();
+    let look = |served: &Served| {
+        let held = served.turn.take();
         let waited = held.as_ref().is_some_and(|it| it.has_waited);
-        turn.set(held);
-        waited
+        served.turn.set(held);
+        waited || served.since.elapsed() > AT_ONCE
     };
-    TURN.try_with(look).unwrap_or(false)
+    SERVED.try_with(look).unwrap_or(false)
 }
 
 /// The turns of all holders.
@@ -137,7 +150,7 @@ impl Turns {
             _all: all,
         };
         // Without a request there is nothing to keep it for.
-        _ = TURN.try_with(|it| it.set(Some(held)));
+        _ = SERVED.try_with(|it| it.turn.set(Some(held)));
         self.others_first.pause().await; // step 3
         Ok(())
     }
