@@ -69,6 +69,9 @@ impl FromStr for PublicUrl {
         if authority.is_empty() || authority.contains('@') {
             return Err(format!("needs a host and no user name; {EXAMPLE}"));
         }
+        if uri.host() != Some(authority) && uri.port().is_none() {
+            return Err(format!("needs a port from 0 to 65535, or none; {EXAMPLE}"));
+        }
         if uri.query().is_some() || text.contains('#') {
             return Err(format!(
                 "has a query or a fragment, which links cannot carry; {EXAMPLE}"
@@ -263,6 +266,9 @@ mod tests {
             "",
         ] {
             refused::<PublicUrl>(text);
+        }
+        for text in ["https://a.example:99999/", "https://a.example:"] {
+            assert!(refused::<PublicUrl>(text).contains("port"), "{text}");
         }
         assert!(refused::<PublicUrl>("https://a.example/#f").contains("fragment"));
     }

@@ -191,8 +191,12 @@ async fn an_email_counts_once_its_link_is_followed_within_an_hour() {
     assert_eq!(found.email, NEW);
     let ben = join(app, service.team().await, "ben@example.com", Role::Owner).await;
     assert_no_link(app.change_email(ben, &link).await);
+    let other = service.team().await;
+    app.invite(&Actor::Operator, other, ADA, Role::Viewer).await.unwrap();
     app.change_email(ada.clone(), &link).await.unwrap();
     assert_eq!(email(app, &ada).await, NEW);
+    // P9.
+    assert_eq!(app.list_invitations(other).await.unwrap(), []);
     assert_no_link(app.change_email(ada.clone(), &link).await);
     let told = mail.next().await;
     assert_eq!(told.to, [ADA]);
