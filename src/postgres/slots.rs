@@ -9,8 +9,8 @@
 //! 4. Changes have at most seven eighths of the connections. A commit keeps its own until the server answers, however long
 //!    that takes (`checkout.rs`): while a synchronous standby is away, none is answered, and reads go on.
 //! 5. Nor does a change take the last connection that there is: reads could have no other if the server had no slot for it. If
-//!    changes have them all, another is made for reads, or else the change waits for its turn again. (With a single
-//!    connection, reads do wait for commits.)
+//!    changes have them all, another is made for reads, or else the change waits for its turn again. While commits keep
+//!    connections, slots that become free are left to reads. (With a single connection, reads do wait for commits.)
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,8 +37,6 @@ pub(super) struct Slots {
     waiting_changes: Turns,
     /// Each change takes one of these: step 4.
     any_changes: Turns,
-    /// Connections that are not the pool's any more, and are kept by commits: step 4.
-    kept: AtomicUsize,
     /// Changes that have a connection, also if their commits keep it: step 5.
     changing: Arc<AtomicUsize>,
     /// The most that the pool may have.
@@ -50,6 +48,10 @@ pub(super) struct Slots {
 struct Found {
     usable: usize,
     tried: Instant,
+    /// Connections that are not the pool's any more, and are kept by commits: step 4.
+    kept: usize,
+    /// While there are any, no more changes than this: step 5.
+    most_changes: usize,
 }
 
 /// What a connection is taken for.
@@ -91,7 +93,12 @@ pub(super) struct KeptSlot {
 
 impl Drop for KeptSlot {
     fn drop(&mut self) {
-        self.slots.kept.fetch_sub(1, Ordering::Relaxed);
+        let mut found = self.slots.found();
+        found.kept -= 1;
+        if found.kept == 0 {
+            let usable = found.usable;
+            self.slots.resize(&mut found, usable);
+        }
     }
 }
 
@@ -106,12 +113,13 @@ impl Slots {
             changes,
             waiting_changes,
             any_changes,
-            kept: AtomicUsize::new(0),
             changing: Arc::default(),
             most,
             found: Mutex::new(Found {
                 usable: most,
                 tried,
+                kept: 0,
+                most_changes: most,
             }),
         }
     }
@@ -158,7 +166,8 @@ impl Slots {
         }
         let changing = self.changing.fetch_add(1, Ordering::Relaxed) + 1;
         slot.changing = Some(Changing(Arc::clone(&self.changing)));
-        changing < connections + self.kept.load(Ordering::Relaxed) || self.is_only_one()
+        let found = self.found();
+        changing < connections + found.kept || found.usable == 1
     }
 
     /// Whether only one connection can be had.
@@ -177,8 +186,8 @@ impl Slots {
     /// Step 2: the server has no slot besides those of the pool's `connections`, and of the ones kept by commits. Returns
     /// whether there are any.
     pub(super) fn none_left(&self, connections: usize) -> bool {
-        let connections = connections + self.kept.load(Ordering::Relaxed);
         let mut found = self.found();
+        let connections = connections + found.kept;
         found.tried = Instant::now();
         self.resize(&mut found, connections);
         connections > 0
@@ -186,7 +195,12 @@ impl Slots {
 
     /// Keeps a slot beside the pool, until the returned value is dropped: step 4.
     pub(super) fn keep(self: &Arc<Self>, slot: Slot) -> KeptSlot {
-        self.kept.fetch_add(1, Ordering::Relaxed);
+        let mut found = self.found();
+        if found.kept == 0 {
+            [_, found.most_changes, ..] = sizes(found.usable);
+        }
+        found.kept += 1;
+        drop(found);
         KeptSlot {
             slots: Arc::clone(self),
             _slot: slot,
@@ -211,19 +225,15 @@ impl Slots {
     }
 
     fn resize(&self, found: &mut Found, usable: usize) {
-        let usable = usable.clamp(1, self.most);
-        if found.usable != usable {
-            found.usable = usable;
-            let turns = [
-                &self.all,
-                &self.any_changes,
-                &self.changes,
-                &self.waiting_changes,
-            ];
-            for (turns, size) in turns.into_iter().zip(sizes(usable)) {
-                turns.resize(size);
-            }
-        }
+        found.usable = usable.clamp(1, self.most);
+        let [all, any_changes, changes, waiting_changes] = sizes(found.usable);
+        self.all.resize(all);
+        self.any_changes.resize(match found.kept {
+            0 => any_changes,
+            _ => any_changes.min(found.most_changes),
+        });
+        self.changes.resize(changes);
+        self.waiting_changes.resize(waiting_changes);
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
@@ -300,6 +310,30 @@ mod tests {
         drop(kept);
         slots.none_left(1);
         assert!(slots.leaves_one(&mut slot(Purpose::Group).await, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_commits_keep_connections_there_are_no_more_changes_than_before() {
+        let slots = Arc::new(Slots::new(16, &Arc::default()));
+        slots.none_left(4);
+        let keep = async || {
+            let slot = slots.take(Holder::Service, Purpose::Group).await.unwrap();
+            slots.keep(slot)
+        };
+        let (first, second) = (keep().await, keep().await);
+        let sizes = || (slots.all.size(), slots.any_changes.size());
+        slots.one_more();
+        assert_eq!(sizes(), (5, 3));
+        slots.none_left(0);
+        assert_eq!(sizes(), (2, 1));
+        for _ in 0..4 {
+            slots.one_more();
+        }
+        assert_eq!(sizes(), (6, 3));
+        drop(first);
+        assert_eq!(sizes(), (6, 3));
+        drop(second);
+        assert_eq!(sizes(), (6, 5));
     }
 
     #[tokio::test(start_paused = true)]
