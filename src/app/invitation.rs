@@ -216,10 +216,15 @@ impl App {
             inviter.map(|maker| role_of_active(invitation.team_id, maker)),
             team::find(invitation.team_id),
             user::find_email(&invitation.email),
+            // Once more, behind the team: what it is called after the end of the invitation is not for whoever has the link.
+            invitation::find(&digest, now),
         );
-        let found = self.store.look_up_sign_in(Holder::Links, find, 4);
-        let (inviter, team, user) = found.await?;
-        match (invitation.is_in_force(inviter.flatten()), team) {
+        let found = self.store.look_up_sign_in(Holder::Links, find, 5);
+        let (inviter, team, user, still) = found.await?;
+        match (
+            still.is_some() && invitation.is_in_force(inviter.flatten()),
+            team,
+        ) {
             (true, Some(team)) => Ok(FoundInvitation {
                 team_name: team.name,
                 has_user: user.is_some(),

@@ -66,9 +66,14 @@ impl App {
         let find = one_time_link::find(&digest, Purpose::Reset, now);
         let link = self.store.look_up_sign_in(Holder::Links, find, 1).await?;
         let user_id = link.and_then(|it| it.user_id).ok_or(Error::LinkNotValid)?;
-        let find = user::find(user_id);
-        let user = self.store.look_up_sign_in(Holder::Links, find, 1).await?;
-        user.ok_or(Error::LinkNotValid)
+        // The link once more, behind the user: what they are called after its end is not for whoever has it.
+        let still = one_time_link::find(&digest, Purpose::Reset, now);
+        let find = (user::find(user_id), still);
+        let found = self.store.look_up_sign_in(Holder::Links, find, 2).await?;
+        match found {
+            (Some(user), Some(_)) => Ok(user),
+            _ => Err(Error::LinkNotValid),
+        }
     }
 
     /// Sets a password through a link. All sessions end, including those of apps, and unused codes become invalid.

@@ -10,7 +10,7 @@
 //! 5. On request, it greets new clients with its own numbers, as a pooler does.
 //! 6. On request, it makes the server forget, once, what it keeps for a connection.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub async fn migrated() -> String {
 #[derive(Clone, Default)]
 pub struct Relay {
     noted: Arc<Mutex<Vec<Vec<Message>>>>,
-    latency: Duration,
+    latency: Arc<AtomicU64>,
     begins_nothing: Arc<AtomicBool>,
     frozen: Arc<AtomicBool>,
     greets_anew: Arc<AtomicBool>,
@@ -60,11 +60,15 @@ impl Relay {
 
     /// The same; each round trip takes this much longer.
     pub async fn slow(url: &str, latency: Duration) -> (Relay, String) {
-        let relay = Relay {
-            latency,
-            ..Relay::default()
-        };
+        let relay = Relay::default();
+        relay.slow_down(latency);
         relay.listen(url).await
+    }
+
+    /// Each round trip takes this much longer, from now on.
+    pub fn slow_down(&self, latency: Duration) {
+        let millis = u64::try_from(latency.as_millis()).unwrap();
+        self.latency.store(millis, Ordering::Relaxed);
     }
 
     async fn listen(self, url: &str) -> (Relay, String) {
@@ -128,8 +132,9 @@ impl Relay {
             if self.frozen.load(Ordering::Relaxed) {
                 std::future::pending::<()>().await;
             }
-            if !self.latency.is_zero() {
-                tokio::time::sleep(self.latency).await;
+            let latency = Duration::from_millis(self.latency.load(Ordering::Relaxed));
+            if !latency.is_zero() {
+                tokio::time::sleep(latency).await;
             }
             if self.greets_anew.load(Ordering::Relaxed) {
                 greet_anew(&mut answers);

@@ -9,6 +9,7 @@ use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::audit::Actor;
 use invoicing::domain::holder::Holder;
 use invoicing::domain::idempotency::IdempotentRequest;
+use invoicing::domain::member::Role;
 use invoicing::domain::product::NewProduct;
 use invoicing::domain::time::SystemClock;
 use invoicing::store::{Sql, api_key, open};
@@ -16,6 +17,7 @@ use openapi_dropshot_runtime::json;
 use test_support::postgres::ask;
 
 use super::relay::{Relay, migrated};
+use super::signed_in::{assert_no_link, join};
 use super::support::{START, live_key, plain, with_sku};
 
 /// How long the database's answers take to reach the replica that makes a change.
@@ -142,5 +144,57 @@ async fn the_key_is_asked_about_before_any_change_on_a_new_connection() {
             let refused = first_create(&url, &key, product.clone(), repeatable).await;
             assert!(matches!(refused, Error::InvalidToken), "{refused:?}");
         }
+    }
+}
+
+/// What a team or a user is called after the end of a link is not for whoever has the link.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_that_ends_while_it_is_looked_up_shows_nothing() {
+    let url = migrated().await;
+    let near = app(&url).await;
+    let team = near.create_team("Acme").await.unwrap().id;
+    let invited = near.invite(&Actor::Operator, team, "ada@example.com", Role::Owner);
+    let invited = invited.await.unwrap();
+    let ben = join(&near, team, "ben@example.com", Role::Owner)
+        .await
+        .user_id;
+    let reset = near.create_reset_link(ben).await.unwrap().secret;
+
+    let (relay, through) = Relay::before(&url).await;
+    let far = app(&format!("{through}&prepared_statements=false")).await;
+    relay.slow_down(3 * FAR);
+    relay.take();
+    let link = invited.secret;
+    let found =
+        tokio::spawn(
+            async move { tokio::join!(far.get_invitation(&link), far.get_reset_link(&reset)) },
+        );
+    is_sent(&relay, "FROM invitation").await;
+    near.uninvite(&Actor::Operator, team, invited.invitation.id)
+        .await
+        .unwrap();
+    near.rename_team(team, "Globex").await.unwrap();
+    near.deactivate_user(ben).await.unwrap();
+    near.set_email(ben, "ben@example.org").await.unwrap();
+    let (invitation, reset) = found.await.unwrap();
+    assert_no_link(invitation);
+    assert_no_link(reset);
+}
+
+/// Waits until a statement with these words has been sent.
+async fn is_sent(relay: &Relay, words: &str) {
+    let begun = Instant::now();
+    let has_words = |sent: &[u8]| sent.windows(words.len()).any(|it| it == words.as_bytes());
+    while !relay
+        .take()
+        .iter()
+        .flatten()
+        .any(|(_, sent)| has_words(sent))
+    {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "it is never sent"
+        );
     }
 }
