@@ -132,6 +132,12 @@ impl Checkout {
         self.state.store(COMMITTING, Ordering::Relaxed);
     }
 
+    /// Notes that the commit was carried out: another request may have the connection.
+    pub(super) fn mark_committed(&self) {
+        self.slots.answered();
+        self.mark_done();
+    }
+
     /// Notes that nothing is under way any more: another request may have the connection.
     pub(super) fn mark_done(&self) {
         self.state.store(DONE, Ordering::Relaxed);
@@ -166,11 +172,16 @@ impl Drop for Checkout {
             && let Some(slot) = self.slot.take()
         {
             let (connector, server) = (self.connector.clone(), self.server);
-            let kept = self.slots.keep(slot);
+            let slots = Arc::clone(&self.slots);
+            let kept = slots.keep(slot);
             runtime.spawn(async move {
                 tokio::select! {
                     // Answered behind the commit; fails with the connection.
-                    _ = connection.batch_execute("") => {}
+                    answered = connection.batch_execute("") => {
+                        if answered.is_ok() {
+                            slots.answered();
+                        }
+                    }
                     () = connector.leaves(server) => {}
                 }
                 drop(connection);

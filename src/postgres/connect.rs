@@ -22,6 +22,7 @@ use futures::future::BoxFuture;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::config::TargetSessionAttrs;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{CancelToken, Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -159,6 +160,8 @@ impl Servers {
                         drop(read_only);
                         return Ok(connected);
                     }
+                    // A standby that is tried after a primary without a slot says nothing about that.
+                    Ok(Err(_)) if refused.as_ref().is_some_and(has_no_slot) => {}
                     Ok(Err(error)) => refused = Some(error),
                     Err(_) => {}
                 }
@@ -209,6 +212,11 @@ fn time_to_connect(server: &Config) -> Duration {
         .get_connect_timeout()
         .copied()
         .unwrap_or(CONNECT_TIMEOUT)
+}
+
+/// Whether the server refused another connection because it has none left.
+pub(super) fn has_no_slot(error: &Error) -> bool {
+    error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS)
 }
 
 /// Whether the driver refused a server that takes no writes.

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool, PoolError};
 use tokio::time::{sleep, timeout};
-use tokio_postgres::error::SqlState;
 
 use super::checkout::Checkout;
-use super::connect::Connector;
+use super::connect::{self, Connector};
 use super::counts::Counts;
 use super::slots::{Purpose, Slots};
 use crate::domain::holder::Holder;
@@ -96,7 +95,6 @@ impl Connections {
     }
 }
 
-/// Whether the server refused another connection.
 fn has_no_slot(error: &PoolError) -> bool {
-    matches!(error, PoolError::Backend(error) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS))
+    matches!(error, PoolError::Backend(error) if connect::has_no_slot(error))
 }

@@ -202,7 +202,7 @@ async fn commit(checkout: &Checkout) -> End {
     checkout.mark_committing();
     match checkout.batch(COMMIT).await.map_err(at_commit) {
         Ok(()) => {
-            checkout.mark_done();
+            checkout.mark_committed();
             End::Committed
         }
         Err(ScriptError::Retry(_)) => End::Undone,

@@ -85,7 +85,7 @@ impl Handle {
             (Ok(_), Scope::Own(checkout, _)) => {
                 checkout.mark_committing();
                 checkout.batch(COMMIT).await.map_err(at_commit)?;
-                checkout.mark_done();
+                checkout.mark_committed();
             }
             // A connection that cannot even roll back is not used again.
             (Err(failure), Scope::Own(checkout, _)) => {

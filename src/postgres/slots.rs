@@ -9,8 +9,11 @@
 //! 4. Changes have at most seven eighths of the connections. A commit keeps its own until the server answers, however long
 //!    that takes (`checkout.rs`): while a synchronous standby is away, none is answered, and reads go on.
 //! 5. Nor does a change take the last connection that there is: reads could have no other if the server had no slot for it. If
-//!    changes have them all, another is made for reads, or else the change waits for its turn again. While commits keep
-//!    connections, slots that become free are left to reads. (With a single connection, reads do wait for commits.)
+//!    changes have them all, another is made for reads, or else the change waits for its turn again. (With a single
+//!    connection, reads do wait for commits.)
+//! 6. Once a commit was not answered, changes begin one at a time until one is, and are no more than there could be before. If
+//!    connections are cut meanwhile, the server still has a process for each commit, and would soon have more of them; and
+//!    slots that become free are left to reads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,6 +40,8 @@ pub(super) struct Slots {
     waiting_changes: Turns,
     /// Each change takes one of these: step 4.
     any_changes: Turns,
+    /// The turn of the one change that begins: step 6.
+    beginning: Turns,
     /// Changes that have a connection, also if their commits keep it: step 5.
     changing: Arc<AtomicUsize>,
     /// The most that the pool may have.
@@ -50,8 +55,10 @@ struct Found {
     tried: Instant,
     /// Connections that are not the pool's any more, and are kept by commits: step 4.
     kept: usize,
-    /// While there are any, no more changes than this: step 5.
+    /// How many changes there could be when the first of them was kept: step 6.
     most_changes: usize,
+    /// Whether the last commit was not answered: step 6.
+    is_unanswered: bool,
 }
 
 /// What a connection is taken for.
@@ -74,6 +81,7 @@ pub(super) struct Slot {
     among_changes: Option<Turn>,
     _among_some: Option<Turn>,
     changing: Option<Changing>,
+    beginning: Option<Turn>,
 }
 
 /// A change that has a connection, until dropped.
@@ -96,8 +104,7 @@ impl Drop for KeptSlot {
         let mut found = self.slots.found();
         found.kept -= 1;
         if found.kept == 0 {
-            let usable = found.usable;
-            self.slots.resize(&mut found, usable);
+            self.slots.resize(&found);
         }
     }
 }
@@ -113,6 +120,7 @@ impl Slots {
             changes,
             waiting_changes,
             any_changes,
+            beginning: Turns::new(1, refused),
             changing: Arc::default(),
             most,
             found: Mutex::new(Found {
@@ -120,6 +128,7 @@ impl Slots {
                 tried,
                 kept: 0,
                 most_changes: most,
+                is_unanswered: false,
             }),
         }
     }
@@ -149,12 +158,17 @@ impl Slots {
             Purpose::Change { .. } | Purpose::Group => Some(self.any_changes.take(holder).await?),
             Purpose::Read => None,
         };
+        let beginning = match among_changes.is_some() && self.found().is_unanswered {
+            true => Some(self.beginning.take(holder).await?),
+            false => None,
+        };
         let _all = self.all.take(holder).await?;
         Ok(Slot {
             _all,
             among_changes,
             _among_some,
             changing: None,
+            beginning,
         })
     }
 
@@ -178,7 +192,12 @@ impl Slots {
     /// How many turns are held, and how many scripts wait for one.
     pub(super) fn state(&self) -> (usize, usize) {
         let (used, waiting) = self.all.state();
-        let before = [&self.any_changes, &self.changes, &self.waiting_changes];
+        let before = [
+            &self.any_changes,
+            &self.changes,
+            &self.waiting_changes,
+            &self.beginning,
+        ];
         let before = before.map(|turns| turns.state().1);
         (used, waiting + before.iter().sum::<usize>())
     }
@@ -189,17 +208,20 @@ impl Slots {
         let mut found = self.found();
         let connections = connections + found.kept;
         found.tried = Instant::now();
-        self.resize(&mut found, connections);
+        found.usable = connections.clamp(1, self.most);
+        self.resize(&found);
         connections > 0
     }
 
-    /// Keeps a slot beside the pool, until the returned value is dropped: step 4.
-    pub(super) fn keep(self: &Arc<Self>, slot: Slot) -> KeptSlot {
+    /// Keeps the slot of a commit that was not answered, until the returned value is dropped: steps 4 and 6.
+    pub(super) fn keep(self: &Arc<Self>, mut slot: Slot) -> KeptSlot {
+        slot.beginning = None;
         let mut found = self.found();
         if found.kept == 0 {
             [_, found.most_changes, ..] = sizes(found.usable);
         }
         found.kept += 1;
+        found.is_unanswered = true;
         drop(found);
         KeptSlot {
             slots: Arc::clone(self),
@@ -207,11 +229,14 @@ impl Slots {
         }
     }
 
+    /// Step 6: a commit was answered.
+    pub(super) fn answered(&self) {
+        self.found().is_unanswered = false;
+    }
+
     /// Step 3: the server had a slot.
     pub(super) fn one_more(&self) {
-        let mut found = self.found();
-        let usable = found.usable + 1;
-        self.resize(&mut found, usable);
+        self.grow(&mut self.found());
     }
 
     /// Step 3, once a second.
@@ -219,19 +244,24 @@ impl Slots {
         let mut found = self.found();
         if found.usable < self.most && found.tried.elapsed() >= TRIED_EVERY {
             found.tried = Instant::now();
-            let usable = found.usable + 1;
-            self.resize(&mut found, usable);
+            self.grow(&mut found);
         }
     }
 
-    fn resize(&self, found: &mut Found, usable: usize) {
-        found.usable = usable.clamp(1, self.most);
-        let [all, any_changes, changes, waiting_changes] = sizes(found.usable);
+    fn grow(&self, found: &mut Found) {
+        if found.usable < self.most {
+            found.usable += 1;
+            self.resize(found);
+        }
+    }
+
+    fn resize(&self, found: &Found) {
+        let [all, mut any_changes, changes, waiting_changes] = sizes(found.usable);
+        if found.kept > 0 {
+            any_changes = any_changes.min(found.most_changes);
+        }
         self.all.resize(all);
-        self.any_changes.resize(match found.kept {
-            0 => any_changes,
-            _ => any_changes.min(found.most_changes),
-        });
+        self.any_changes.resize(any_changes);
         self.changes.resize(changes);
         self.waiting_changes.resize(waiting_changes);
     }
@@ -313,26 +343,41 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn while_commits_are_not_answered_changes_begin_one_at_a_time() {
+        let slots = Arc::new(Slots::new(16, &Arc::default()));
+        let begin = || slots.take(Holder::Groups, Purpose::Group).now_or_never();
+        let kept = slots.keep(begin().unwrap().unwrap());
+        let next = begin().unwrap().unwrap();
+        assert!(begin().is_none());
+        let read = slots.take(Holder::Groups, Purpose::Read).now_or_never();
+        drop(read.unwrap());
+        // It is not answered, either, and then the connections are cut.
+        let next = slots.keep(next);
+        drop((kept, next));
+        let last = begin().unwrap().unwrap();
+        assert!(begin().is_none());
+        slots.answered();
+        assert!(begin().is_some());
+        drop(last);
+        assert_eq!(slots.state(), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn while_commits_keep_connections_there_are_no_more_changes_than_before() {
         let slots = Arc::new(Slots::new(16, &Arc::default()));
         slots.none_left(4);
-        let keep = async || {
-            let slot = slots.take(Holder::Service, Purpose::Group).await.unwrap();
-            slots.keep(slot)
-        };
-        let (first, second) = (keep().await, keep().await);
+        let slot = slots.take(Holder::Groups, Purpose::Group).await;
+        let kept = slots.keep(slot.unwrap());
         let sizes = || (slots.all.size(), slots.any_changes.size());
         slots.one_more();
         assert_eq!(sizes(), (5, 3));
         slots.none_left(0);
-        assert_eq!(sizes(), (2, 1));
-        for _ in 0..4 {
+        assert_eq!(sizes(), (1, 1));
+        for _ in 0..5 {
             slots.one_more();
         }
         assert_eq!(sizes(), (6, 3));
-        drop(first);
-        assert_eq!(sizes(), (6, 3));
-        drop(second);
+        drop(kept);
         assert_eq!(sizes(), (6, 5));
     }
 

@@ -1,5 +1,6 @@
 //! Commits that the server does not answer, such as while its synchronous standby is away.
 
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,21 @@ async fn reads_go_on_beside_commits_where_the_server_has_fewer_slots_than_the_po
     open(&url.parse().unwrap()).await.unwrap();
     let (_, limited) = role_with(CONNECTIONS, &url);
     reads_go_on_beside_commits(&cluster, &url, &limited).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reads_go_on_beside_commits_where_the_primary_has_few_slots_and_the_standby_is_down() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    open(&url.parse().unwrap()).await.unwrap();
+    let (_, limited) = role_with(CONNECTIONS, &url);
+    let host = format!("127.0.0.1:{}", cluster.port());
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let down = nobody.local_addr().unwrap();
+    drop(nobody);
+    let both = limited.replace(&host, &format!("{host},{down}"));
+    let both = format!("{both}?target_session_attrs=read-write");
+    reads_go_on_beside_commits(&cluster, &url, &both).await;
 }
 
 /// Makes changes that the server does not answer, through `limited`, which gives [`CONNECTIONS`] at most.
