@@ -38,14 +38,13 @@ impl App {
     /// # Errors
     /// Any store error; the others were gone on with.
     pub async fn empty_all(&self) -> Result<(), Error> {
-        let swept = self.sweep_ended_sessions().await;
+        // A failure does not stop the others.
+        let mut emptied = self.sweep_ended_sessions().await;
         let find = async move |sql: Sql<'_>| {
             sql.run((user::list_to_empty(AT_ONCE), team::list_to_empty(AT_ONCE)))
                 .await
         };
         let (users, teams) = self.store.read(Holder::Service, find).await?;
-        // A failure does not stop the others.
-        let mut emptied = swept;
         for id in users {
             emptied = emptied.and(self.empty_user(id).await);
         }

@@ -160,7 +160,7 @@ impl Servers {
                         drop(read_only);
                         return Ok(connected);
                     }
-                    // A standby that is tried after a primary without a slot says nothing about that.
+                    // A standby that is tried next must not hide that the primary has no slot left.
                     Ok(Err(_)) if refused.as_ref().is_some_and(has_no_slot) => {}
                     Ok(Err(error)) => refused = Some(error),
                     Err(_) => {}

@@ -16,7 +16,7 @@ use crate::sql::ScriptError;
 /// How long a server that admits not a single connection is left alone.
 const WITHOUT_ANY: Duration = Duration::from_millis(100);
 
-/// How long a change waits for a connection for reads.
+/// How long a change that has the last connection waits for one for reads. A server that does not answer keeps it no longer.
 const FOR_READS_WITHIN: Duration = Duration::from_secs(1);
 
 /// The connections to one database.
