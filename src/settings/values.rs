@@ -267,6 +267,7 @@ mod tests {
         ] {
             refused::<PublicUrl>(text);
         }
+        assert_eq!(parsed("http://[::1]/"), Ok("http://[::1]".into()));
         for text in ["https://a.example:99999/", "https://a.example:"] {
             assert!(refused::<PublicUrl>(text).contains("port"), "{text}");
         }

@@ -40,18 +40,14 @@ async fn commits_that_are_not_answered_keep_their_connections_and_reads_go_on() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_go_on_beside_commits_where_the_server_has_fewer_slots_than_the_pool_wants() {
     let cluster = Cluster::start();
-    let url = cluster.database();
-    open(&url.parse().unwrap()).await.unwrap();
-    let (_, limited) = role_with(CONNECTIONS, &url);
+    let (url, limited) = limited(&cluster).await;
     reads_go_on_beside_commits(&cluster, &url, &limited).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_go_on_beside_commits_where_the_primary_has_few_slots_and_the_standby_is_down() {
     let cluster = Cluster::start();
-    let url = cluster.database();
-    open(&url.parse().unwrap()).await.unwrap();
-    let (_, limited) = role_with(CONNECTIONS, &url);
+    let (url, limited) = limited(&cluster).await;
     let host = format!("127.0.0.1:{}", cluster.port());
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
     let down = nobody.local_addr().unwrap();
@@ -59,6 +55,14 @@ async fn reads_go_on_beside_commits_where_the_primary_has_few_slots_and_the_stan
     let both = limited.replace(&host, &format!("{host},{down}"));
     let both = format!("{both}?target_session_attrs=read-write");
     reads_go_on_beside_commits(&cluster, &url, &both).await;
+}
+
+/// A new database, and how to connect to it with a role to which the server admits [`CONNECTIONS`].
+async fn limited(cluster: &Cluster) -> (String, String) {
+    let url = cluster.database();
+    open(&url.parse().unwrap()).await.unwrap();
+    let (_, limited) = role_with(CONNECTIONS, &url);
+    (url, limited)
 }
 
 /// Makes changes that the server does not answer, through `limited`, which gives [`CONNECTIONS`] at most.
@@ -103,6 +107,10 @@ async fn reads_go_on_beside_commits(cluster: &Cluster, url: &str, limited: &str)
         }
     };
     tokio::join!(changes, reads);
+    // A slot that is given up may be another process's the next moment.
+    let since = (begun.elapsed() - Duration::from_secs(3)).as_millis();
+    let late = format!("{count} AND backend_start > now() - interval '{since} milliseconds'");
+    assert_eq!(ask(url, &late), "0", "connections are made anew");
 
     wait_for_standby(cluster, "");
     app.create_product(&key, plain("A"), None).await.unwrap();
