@@ -8,6 +8,7 @@ use slog::{Logger, error, info, warn};
 use crate::admin::{self, ReplicaState};
 use crate::app::App;
 use crate::backup::Made;
+use crate::domain::password;
 use crate::http;
 use crate::log::{self, Quotas, Throttle};
 use crate::mail::Outbox;
@@ -245,6 +246,7 @@ pub(super) fn start(
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
     replica.metrics.declare(&api.operations);
+    tokio::task::spawn_blocking(password::load_tables);
     let traces = context.traces();
     let (api, methods) = (api.endpoints, api.methods);
     let server = Server::start(settings, api, methods, context, replica, traces, log)?;

@@ -31,6 +31,16 @@ const WRITTEN_AS: [&str; 7] = ["4@", "([{<", "69", "1!|", "1|7", "$5", "+7"];
 /// In how many combinations zxcvbn may look up a password: that takes 20 ms, and all that are possible take almost a second.
 const COMBINATIONS: usize = 16;
 
+/// A bit of everything that zxcvbn has tables and patterns for: words and letters written as digits, keys side by side, years,
+/// dates and repetitions.
+const OF_ALL_KINDS: &str = "p4ssword zxcvbn 14789 19901231 1990-12-31 abab";
+
+/// Loads the tables and patterns of zxcvbn, which takes as long as judging many passwords. Otherwise the first password loads
+/// them, on a thread that may get next to nothing of the cores, and all others wait for that.
+pub(crate) fn load_tables() {
+    zxcvbn(OF_ALL_KINDS, &[]);
+}
+
 /// Normalizes a password for comparison: step 1. One that is too long to be valid is cut just beyond the limit.
 pub(crate) fn normalized(text: &str) -> Secret {
     // A code point in this form comes from at most four; it would be a waste to normalize more.

@@ -10,6 +10,7 @@ mod aliases;
 mod answers;
 mod attack;
 mod bodies;
+mod busy_cores;
 mod certificate;
 mod connections;
 mod ended;
