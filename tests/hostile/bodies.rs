@@ -104,8 +104,8 @@ async fn pieces_cost_little(protocol: Protocol) {
     for (cut, growth) in &mut growth {
         let memory = process.watch();
         let held = bodies::unended(&target, &create, protocol, (SIZE, *cut), count);
-        // hyper may end an HTTP/2 connection with such frames before all of them are written.
-        if (protocol, *cut) != (Protocol::Http2, Cut::Bytes) {
+        // A connection with such pieces may be closed before all of them are written.
+        if *cut == Cut::Plain {
             assert_eq!(held.len(), count as usize, "bodies that were begun");
         }
         others.get_for(SENDING).await;
@@ -130,6 +130,50 @@ async fn a_body_in_chunks_of_one_byte_takes_no_more_than_its_size() {
 #[tokio::test]
 async fn a_body_in_frames_of_one_byte_takes_no_more_than_its_size() {
     pieces_cost_little(Protocol::Http2).await;
+}
+
+/// What bodies of 60,000 bytes in pieces of one byte take of the cores, compared with the same bodies sent plainly.
+#[tokio::test]
+async fn a_body_in_chunks_of_one_byte_takes_little_of_the_cores() {
+    let _turn = attack::turn().await;
+    let service = given!(Service::own(BINARY, &[]));
+    let target = Target::new(service.caller.base_url());
+    let create = Request::create(&given!(service.team()).live);
+    let process = Process::of(&service);
+    let mut took = [Cut::Plain, Cut::Bytes].map(|cut| (cut, Duration::ZERO));
+    for (cut, took) in &mut took {
+        let before = process.processor_time();
+        let held = bodies::unended(&target, &create, Protocol::Http1, (60_000, *cut), 40);
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        *took = process.processor_time() - before;
+        drop(held);
+    }
+    println!("{took:?}");
+    let [(_, plainly), (_, in_pieces)] = took;
+    let most = plainly * 5 + Duration::from_secs(1);
+    assert!(in_pieces < most, "{took:?}");
+}
+
+#[tokio::test]
+async fn a_body_in_tiny_chunks_is_refused_however_it_ends() {
+    let _turn = attack::turn().await;
+    let service = given!(Service::own(BINARY, &[]));
+    let target = Target::new(service.caller.base_url());
+    let create = Request::create(&given!(service.team()).live);
+    let answer = |size| bodies::in_tiny_chunks(&target, &create, size).expect("an answer comes");
+    // It is no product.
+    let read = answer(1_000);
+    assert!(
+        read.starts_with("HTTP/1.1 400 ") && !read.contains("tiny pieces"),
+        "{read}"
+    );
+    assert!(!read.contains("connection: close"), "{read}");
+    let refused = answer(1_200);
+    assert!(
+        refused.starts_with("HTTP/1.1 400 ") && refused.contains("tiny pieces"),
+        "{refused}"
+    );
+    assert!(refused.contains("connection: close"), "{refused}");
 }
 
 /// All addresses together may use 32 MiB of the default `transfer_memory`. What hyper has read for the others is added

@@ -4,8 +4,12 @@
 //! connection was read into, so keeping frames of a few bytes would keep all of those buffers. Only a body that
 //! arrives whole in its first frame, as nearly all do, is used as it is.
 //!
+//! A piece of a body, a chunk of HTTP/1 or a frame of HTTP/2, costs about the same whether it has one byte or a
+//! thousand. So a body in [very many tiny ones](Pieces) is refused.
+//!
 //! What nobody reads of it is [left](crate::remainder) to whoever makes the response.
 
+use std::mem;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -25,12 +29,35 @@ pub const MAX_BYTES: usize = 64 * 1024;
 /// How soon after its headers a request body must be complete, unless [more is allowed](RequestBody::allowing).
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
+/// How many pieces a body may come in, however small they are.
+const MANY_PIECES: usize = 1024;
+
+/// How many bytes each piece has on average, if a body comes in more of them.
+const PIECE_BYTES: usize = 16;
+
+/// The pieces that a body has come in so far.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    number: usize,
+    bytes: usize,
+}
+
+impl Pieces {
+    /// Counts a piece. Returns whether the body may go on.
+    pub(crate) fn count(&mut self, bytes: usize) -> bool {
+        self.number += 1;
+        self.bytes += bytes;
+        self.number <= MANY_PIECES + self.bytes / PIECE_BYTES
+    }
+}
+
 /// A request body that has not been read yet.
 #[derive(Debug)]
 pub struct RequestBody {
     /// `None` once it has been left.
     body: Option<dropshot::Body>,
-    /// Whether reading it has failed, so that it has no end.
+    pieces: Pieces,
+    /// Whether reading it has failed, so that the rest is not read.
     is_broken: bool,
     /// Where it is left.
     leaves: Option<Leaves>,
@@ -49,6 +76,7 @@ impl RequestBody {
         let awaits_continue = expects.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
         RequestBody {
             body: Some(body),
+            pieces: Pieces::default(),
             is_broken: false,
             leaves: None,
             awaits_continue,
@@ -68,11 +96,7 @@ impl RequestBody {
 
     /// Has the body left to whoever makes the response, unless it has been read to its end by then.
     pub fn remainder(&mut self) -> Remainder {
-        if self
-            .body
-            .as_ref()
-            .is_none_or(hyper::body::Body::is_end_stream)
-        {
+        if self.has_ended() {
             return Remainder::nothing();
         }
         let (leaves, remainder) = Remainder::left();
@@ -100,16 +124,30 @@ impl RequestBody {
     ///
     /// # Errors
     /// 408 if it takes too long ([`DEADLINE`]), 413 if it has too many bytes ([`MAX_BYTES`]), 400 if it is
-    /// incomplete.
+    /// incomplete, or comes in more than 1,024 pieces that have fewer than 16 bytes on average.
     pub async fn read(&mut self) -> Result<Bytes, RequestError> {
-        let Some(body) = &mut self.body else {
-            return Ok(Bytes::new());
-        };
         self.awaits_continue = false;
-        let collected = collect(body, self.max_bytes, &mut self.is_broken);
-        timeout_at(self.received + self.deadline, collected)
+        let deadline = self.deadline;
+        timeout_at(self.received + deadline, self.collect())
             .await
-            .unwrap_or_else(|_| Err(RequestError::timeout(self.deadline.as_secs())))
+            .unwrap_or_else(|_| Err(RequestError::timeout(deadline.as_secs())))
+    }
+
+    /// Collects all pieces in one buffer.
+    async fn collect(&mut self) -> Result<Bytes, RequestError> {
+        let mut whole = Vec::new();
+        while let Some(data) = self.next().await? {
+            let length = whole.len() + data.len();
+            if length > self.max_bytes {
+                return Err(RequestError::too_large(self.max_bytes));
+            }
+            if whole.is_empty() && self.has_ended() {
+                return Ok(data);
+            }
+            make_room(&mut whole, length, self.max_bytes);
+            whole.extend_from_slice(&data);
+        }
+        Ok(whole.into())
     }
 
     /// Returns the body as a stream, within the same limits as [`read`](RequestBody::read). The part that is not
@@ -135,19 +173,34 @@ impl RequestBody {
         })
     }
 
-    /// The next bytes, if there are any.
+    /// The next piece, if there is one.
     async fn next(&mut self) -> Result<Option<Bytes>, RequestError> {
         let Some(body) = &mut self.body else {
             return Ok(None);
         };
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| incomplete(&mut self.is_broken))?;
+            // The connection broke, or the framing of the body is wrong.
+            let Ok(frame) = frame else {
+                self.is_broken = true;
+                return Err(refused("must arrive completely"));
+            };
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            if !self.pieces.count(bytes) {
+                self.is_broken = true;
+                return Err(refused("must not come in thousands of tiny pieces"));
+            }
             // A frame without data is a trailer, which nothing here reads.
             if let Ok(data) = frame.into_data() {
                 return Ok(Some(data));
             }
         }
         Ok(None)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.body
+            .as_ref()
+            .is_none_or(hyper::body::Body::is_end_stream)
     }
 
     /// Returns the most memory that reading it takes: the declared length, or else the limit.
@@ -163,33 +216,6 @@ impl RequestBody {
     }
 }
 
-/// Collects all frames of a body in one buffer.
-async fn collect(
-    body: &mut dropshot::Body,
-    max_bytes: usize,
-    is_broken: &mut bool,
-) -> Result<Bytes, RequestError> {
-    let mut whole = Vec::new();
-    while let Some(frame) = body.frame().await {
-        // The connection broke, or the framing of the body is wrong.
-        let frame = frame.map_err(|_| incomplete(is_broken))?;
-        // A frame without data is a trailer, which nothing here reads.
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
-        let length = whole.len() + data.len();
-        if length > max_bytes {
-            return Err(RequestError::too_large(max_bytes));
-        }
-        if whole.is_empty() && body.is_end_stream() {
-            return Ok(data);
-        }
-        make_room(&mut whole, length, max_bytes);
-        whole.extend_from_slice(&data);
-    }
-    Ok(whole.into())
-}
-
 /// Makes room for `length` more bytes. The buffer doubles, so that many tiny frames cost no more than their number,
 /// but never grows beyond the limit.
 fn make_room(whole: &mut Vec<u8>, length: usize, max_bytes: usize) {
@@ -199,11 +225,10 @@ fn make_room(whole: &mut Vec<u8>, length: usize, max_bytes: usize) {
     }
 }
 
-fn incomplete(is_broken: &mut bool) -> RequestError {
-    *is_broken = true;
+fn refused(message: &'static str) -> RequestError {
     RequestError {
         cause: Cause::Body,
-        violations: Violation::new("", constraint::JSON, "must arrive completely").into(),
+        violations: Violation::new("", constraint::JSON, message).into(),
     }
 }
 
@@ -213,12 +238,13 @@ impl Drop for RequestBody {
         if body.is_end_stream() {
             return;
         }
-        let is_read = !self.is_broken && !self.awaits_continue;
-        match self.leaves.take() {
-            Some(leaves) if !is_read => leaves.leave_broken(),
-            Some(leaves) => leaves.leave(Drain::new(body, self.max_bytes)),
-            None if is_read => Drain::new(body, self.max_bytes).in_background(),
-            None => {}
+        let drain = (!self.is_broken && !self.awaits_continue)
+            .then(|| Drain::new(body, mem::take(&mut self.pieces), self.max_bytes));
+        match (self.leaves.take(), drain) {
+            (Some(leaves), Some(drain)) => leaves.leave(drain),
+            (Some(leaves), None) => leaves.leave_broken(),
+            (None, Some(drain)) => drain.in_background(),
+            (None, None) => {}
         }
     }
 }
@@ -226,6 +252,40 @@ impl Drop for RequestBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A body of `number` pieces of `bytes` each.
+    fn in_pieces(number: usize, bytes: usize) -> RequestBody {
+        let piece = Bytes::from("x".repeat(bytes));
+        let frames = std::iter::repeat_n(piece, number).map(hyper::body::Frame::data);
+        let frames = futures::stream::iter(frames.map(Ok::<_, std::io::Error>));
+        let body = dropshot::Body::wrap(http_body_util::StreamBody::new(frames));
+        RequestBody::new(&HeaderMap::new(), body)
+    }
+
+    #[tokio::test]
+    async fn a_body_comes_in_a_thousand_pieces_of_any_size_and_more_that_are_larger() {
+        for (number, bytes) in [(MANY_PIECES, 1), (MAX_BYTES / PIECE_BYTES, PIECE_BYTES)] {
+            let read = in_pieces(number, bytes).read().await;
+            assert_eq!(read.map(|it| it.len()), Ok(number * bytes));
+        }
+        let most = MANY_PIECES + MANY_PIECES / (PIECE_BYTES - 1);
+        assert!(in_pieces(most, 1).read().await.is_ok());
+        for (number, bytes) in [(most + 1, 1), (60_000, 1), (MANY_PIECES + 1, 0)] {
+            let mut body = in_pieces(number, bytes);
+            let refused = body.read().await.expect_err("too many pieces");
+            assert_eq!(refused.cause, Cause::Body, "{number} of {bytes}");
+            assert!(body.is_broken, "the rest is not read");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_of_tiny_pieces_ends_with_an_error() {
+        use futures::StreamExt;
+        let pieces: Vec<_> = in_pieces(60_000, 1).stream().collect().await;
+        let (last, read) = pieces.split_last().expect("pieces");
+        assert!(read.len() <= MANY_PIECES + read.len() / PIECE_BYTES);
+        assert!(last.is_err() && read.iter().all(Result::is_ok));
+    }
 
     fn of(bytes: usize) -> RequestBody {
         let body = dropshot::Body::from("x".repeat(bytes));

@@ -9,7 +9,7 @@
 //!    then (RFC 9110, section 10.1.1), and reading would tell it to. The response says that the connection will be
 //!    closed.
 //! 3. Otherwise the rest is read and discarded: at most [`DRAIN_BYTES`], plus as many as the body's limit exceeds
-//!    [`MAX_BYTES`], for at most [`DRAIN_TIME`].
+//!    [`MAX_BYTES`], for at most [`DRAIN_TIME`], and in no more [`Pieces`] than a body may have.
 //! 4. A response of HTTP/1 waits for that as long as the rest of an ordinary body takes that has been sent already
 //!    ([`ARRIVING`]). If the end has not come by then, the response says that the connection will be closed, and the
 //!    rest is read in the background.
@@ -25,7 +25,7 @@ use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::time::timeout;
 
-use crate::body::MAX_BYTES;
+use crate::body::{MAX_BYTES, Pieces};
 
 /// The most bytes that are drained of an unread body.
 pub const DRAIN_BYTES: usize = 256 * 1024;
@@ -63,6 +63,8 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Drain {
     body: dropshot::Body,
+    /// Those that have been read, also by whoever left it.
+    pieces: Pieces,
     /// How many bytes more are read.
     most: usize,
 }
@@ -147,10 +149,10 @@ impl Shared {
 }
 
 impl Drain {
-    /// Drains a body with this limit.
-    pub(crate) fn new(body: dropshot::Body, max_bytes: usize) -> Drain {
+    /// Drains what is behind these pieces of a body with this limit.
+    pub(crate) fn new(body: dropshot::Body, pieces: Pieces, max_bytes: usize) -> Drain {
         let most = DRAIN_BYTES + max_bytes.saturating_sub(MAX_BYTES);
-        Drain { body, most }
+        Drain { body, pieces, most }
     }
 
     /// Discards the rest in the background.
@@ -172,7 +174,7 @@ impl Drain {
                 return false;
             };
             self.most = most;
-            if most < left {
+            if !self.pieces.count(read) || most < left {
                 return false;
             }
         }
@@ -185,7 +187,8 @@ mod tests {
     use super::*;
 
     fn drain(bytes: usize, max_bytes: usize) -> Drain {
-        Drain::new(dropshot::Body::from("x".repeat(bytes)), max_bytes)
+        let body = dropshot::Body::from("x".repeat(bytes));
+        Drain::new(body, Pieces::default(), max_bytes)
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! Bodies that do not end: started and abandoned, or in pieces of one byte.
 
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
+use std::time::Duration;
 
 use super::{Connection, Protocol, Request, Target, each, http2};
 
@@ -124,6 +125,21 @@ pub fn unended(
         connection.write_all(&bytes)?;
         Ok(connection)
     })
+}
+
+/// Sends a request with a body of `size` bytes, in chunks of one byte, and returns what is answered within a second.
+pub fn in_tiny_chunks(target: &Target, request: &Request, size: usize) -> io::Result<String> {
+    let mut body = BEGINNING.to_vec();
+    body.resize(size, b'x');
+    let mut bytes = in_chunks(request, &body, Cut::Bytes);
+    bytes.extend(b"0\r\n\r\n");
+    let mut connection = target.connect_only(0)?;
+    connection.set_read_timeout(Some(Duration::from_secs(1)))?;
+    connection.write_all(&bytes)?;
+    let mut answer = Vec::new();
+    // It ends where nothing more comes, or the server closes the connection.
+    _ = connection.read_to_end(&mut answer);
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 fn in_chunks(request: &Request, body: &[u8], cut: Cut) -> Vec<u8> {
