@@ -246,7 +246,9 @@ pub(super) fn start(
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
     replica.metrics.declare(&api.operations);
-    tokio::task::spawn_blocking(password::load_tables);
+    if settings.origin().is_some() && settings.switched_on().password {
+        tokio::task::spawn_blocking(password::load_tables);
+    }
     let traces = context.traces();
     let (api, methods) = (api.endpoints, api.methods);
     let server = Server::start(settings, api, methods, context, replica, traces, log)?;

@@ -182,14 +182,20 @@ impl HttpResponse for Reply {
     }
 }
 
+/// The size of a usual object. serde_json would start with room for 128 bytes, and double it again and again.
+const USUAL_BYTES: usize = 1024;
+
 /// Serializes a body in JSON.
 ///
 /// # Errors
 /// If the value cannot be serialized, which is a bug in its type.
 pub fn json_body<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
-    // Room for an object of the usual size. serde_json would start with 128 bytes, and double them again and again.
-    let mut body = Vec::with_capacity(1024);
+    let mut body = Vec::with_capacity(USUAL_BYTES);
     serde_json::to_writer(&mut body, value)?;
+    // Whoever limits the memory of responses counts their length, and up to half of a buffer that grew is empty.
+    if body.len() > USUAL_BYTES {
+        body.shrink_to_fit();
+    }
     Ok(body)
 }
 
@@ -254,6 +260,15 @@ mod tests {
             let told = head.headers.get(header::CONTENT_LENGTH);
             assert_eq!(told.map(|it| it.to_str().unwrap()), length);
             assert!(rest.collect().await.unwrap().to_bytes().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_body_in_json_takes_no_more_than_its_length_or_a_kibibyte() {
+        for length in [0, USUAL_BYTES - 2, USUAL_BYTES - 1, 70_000] {
+            let body = json_body(&"x".repeat(length)).unwrap();
+            assert_eq!(body.len(), length + 2);
+            assert_eq!(body.capacity(), body.len().max(USUAL_BYTES));
         }
     }
 
