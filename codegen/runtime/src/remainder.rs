@@ -203,6 +203,21 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn tiny_pieces_are_drained_as_long_as_a_body_may_come_in_them() {
+        let drain = |number| {
+            let piece = Bytes::from_static(b"x");
+            let pieces = std::iter::repeat_with(move || {
+                Ok::<_, std::io::Error>(hyper::body::Frame::data(piece.clone()))
+            });
+            let body = futures::stream::iter(pieces.take(number));
+            let body = dropshot::Body::wrap(http_body_util::StreamBody::new(body));
+            Drain::new(body, Pieces::default(), MAX_BYTES)
+        };
+        assert!(drain(1_000).read(0).await);
+        assert!(!drain(1_200).read(0).await);
+    }
+
     #[test]
     fn a_body_is_left_to_the_response_until_that_is_made() {
         let (leaves, remainder) = Remainder::left();
