@@ -5,11 +5,10 @@
 //! arrives whole in its first frame, as nearly all do, is used as it is.
 //!
 //! A piece of a body, a chunk of HTTP/1 or a frame of HTTP/2, costs about the same whether it has one byte or a
-//! thousand. So a body in [very many tiny ones](Pieces) is refused.
+//! thousand. So a body in [very many tiny ones](MANY_PIECES) is refused.
 //!
 //! What nobody reads of it is [left](crate::remainder) to whoever makes the response.
 
-use std::mem;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -37,14 +36,14 @@ const PIECE_BYTES: usize = 16;
 
 /// The pieces that a body has come in so far.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces {
+struct Pieces {
     number: usize,
     bytes: usize,
 }
 
 impl Pieces {
     /// Counts a piece. Returns whether the body may go on.
-    pub(crate) fn count(&mut self, bytes: usize) -> bool {
+    fn count(&mut self, bytes: usize) -> bool {
         self.number += 1;
         self.bytes += bytes;
         self.number <= MANY_PIECES + self.bytes / PIECE_BYTES
@@ -238,8 +237,8 @@ impl Drop for RequestBody {
         if body.is_end_stream() {
             return;
         }
-        let drain = (!self.is_broken && !self.awaits_continue)
-            .then(|| Drain::new(body, mem::take(&mut self.pieces), self.max_bytes));
+        let drain =
+            (!self.is_broken && !self.awaits_continue).then(|| Drain::new(body, self.max_bytes));
         match (self.leaves.take(), drain) {
             (Some(leaves), Some(drain)) => leaves.leave(drain),
             (Some(leaves), None) => leaves.leave_broken(),

@@ -9,7 +9,7 @@
 //!    then (RFC 9110, section 10.1.1), and reading would tell it to. The response says that the connection will be
 //!    closed.
 //! 3. Otherwise the rest is read and discarded: at most [`DRAIN_BYTES`], plus as many as the body's limit exceeds
-//!    [`MAX_BYTES`], for at most [`DRAIN_TIME`], and in no more [`Pieces`] than a body may have.
+//!    [`MAX_BYTES`], in at most [`DRAIN_PIECES`], for at most [`DRAIN_TIME`].
 //! 4. A response of HTTP/1 waits for that as long as the rest of an ordinary body takes that has been sent already
 //!    ([`ARRIVING`]). If the end has not come by then, the response says that the connection will be closed, and the
 //!    rest is read in the background.
@@ -25,13 +25,17 @@ use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::time::timeout;
 
-use crate::body::{MAX_BYTES, Pieces};
+use crate::body::MAX_BYTES;
 
 /// The most bytes that are drained of an unread body.
 pub const DRAIN_BYTES: usize = 256 * 1024;
 
 /// The longest time for which an unread body is drained.
 pub const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// The most pieces that are drained of an unread body: enough for one of several MiB in packets of the usual size. A
+/// piece costs about the same however small it is.
+const DRAIN_PIECES: usize = 4096;
 
 /// How long a response waits for the end of a body.
 const ARRIVING: Duration = Duration::from_millis(20);
@@ -63,8 +67,8 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Drain {
     body: dropshot::Body,
-    /// Those that have been read, also by whoever left it.
-    pieces: Pieces,
+    /// How many pieces more are read.
+    pieces: usize,
     /// How many bytes more are read.
     most: usize,
 }
@@ -149,10 +153,14 @@ impl Shared {
 }
 
 impl Drain {
-    /// Drains what is behind these pieces of a body with this limit.
-    pub(crate) fn new(body: dropshot::Body, pieces: Pieces, max_bytes: usize) -> Drain {
+    /// Drains a body with this limit.
+    pub(crate) fn new(body: dropshot::Body, max_bytes: usize) -> Drain {
         let most = DRAIN_BYTES + max_bytes.saturating_sub(MAX_BYTES);
-        Drain { body, pieces, most }
+        Drain {
+            body,
+            pieces: DRAIN_PIECES,
+            most,
+        }
     }
 
     /// Discards the rest in the background.
@@ -170,11 +178,13 @@ impl Drain {
                 return false;
             };
             let read = frame.data_ref().map_or(0, Bytes::len);
-            let Some(most) = self.most.checked_sub(read) else {
+            let most = self.most.checked_sub(read);
+            let pieces = self.pieces.checked_sub(1);
+            let (Some(most), Some(pieces)) = (most, pieces) else {
                 return false;
             };
-            self.most = most;
-            if !self.pieces.count(read) || most < left {
+            (self.most, self.pieces) = (most, pieces);
+            if most < left {
                 return false;
             }
         }
@@ -188,7 +198,7 @@ mod tests {
 
     fn drain(bytes: usize, max_bytes: usize) -> Drain {
         let body = dropshot::Body::from("x".repeat(bytes));
-        Drain::new(body, Pieces::default(), max_bytes)
+        Drain::new(body, max_bytes)
     }
 
     #[tokio::test]
@@ -204,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tiny_pieces_are_drained_as_long_as_a_body_may_come_in_them() {
+    async fn no_more_pieces_are_drained_of_a_body_that_may_be_large() {
         let drain = |number| {
             let piece = Bytes::from_static(b"x");
             let pieces = std::iter::repeat_with(move || {
@@ -212,10 +222,10 @@ mod tests {
             });
             let body = futures::stream::iter(pieces.take(number));
             let body = dropshot::Body::wrap(http_body_util::StreamBody::new(body));
-            Drain::new(body, Pieces::default(), MAX_BYTES)
+            Drain::new(body, 5 * 1024 * 1024)
         };
-        assert!(drain(1_000).read(0).await);
-        assert!(!drain(1_200).read(0).await);
+        assert!(drain(DRAIN_PIECES).read(0).await);
+        assert!(!drain(DRAIN_PIECES + 1).read(0).await);
     }
 
     #[test]
