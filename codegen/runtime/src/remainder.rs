@@ -12,7 +12,7 @@
 //!    [`MAX_BYTES`], in at most [`DRAIN_PIECES`], for at most [`DRAIN_TIME`].
 //! 4. A response of HTTP/1 waits for that as long as the rest of an ordinary body takes that has been sent already
 //!    ([`ARRIVING`]). If the end has not come by then, the response says that the connection will be closed, and the
-//!    rest is read in the background.
+//!    rest is read in the background, or not at all if as many others are already as may be at once ([`DRAINS`]).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,6 +23,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING};
 use http::{Response, Version};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::body::MAX_BYTES;
@@ -36,6 +37,12 @@ pub const DRAIN_TIME: Duration = Duration::from_secs(1);
 /// The most pieces that are drained of an unread body: enough for one of several MiB in packets of the usual size. A
 /// piece costs about the same however small it is.
 const DRAIN_PIECES: usize = 4096;
+
+/// The most bodies that are drained in the background at once. Each may keep the half a megabyte that hyper has read ahead.
+const DRAINS: usize = 64;
+
+/// Room for as many.
+static ROOM: Semaphore = Semaphore::const_new(DRAINS);
 
 /// How long a response waits for the end of a body.
 const ARRIVING: Duration = Duration::from_millis(20);
@@ -163,11 +170,20 @@ impl Drain {
         }
     }
 
-    /// Discards the rest in the background.
-    pub(crate) fn in_background(mut self) {
+    /// Discards the rest in the background, if there is room.
+    pub(crate) fn in_background(self) {
+        self.within(&ROOM);
+    }
+
+    fn within(mut self, room: &'static Semaphore) {
         // Outside of a runtime there is no connection either.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(timeout(DRAIN_TIME, async move { self.read(0).await }));
+        if let Ok(runtime) = tokio::runtime::Handle::try_current()
+            && let Ok(taken) = room.try_acquire()
+        {
+            runtime.spawn(timeout(DRAIN_TIME, async move {
+                self.read(0).await;
+                drop(taken);
+            }));
         }
     }
 
@@ -194,6 +210,9 @@ impl Drain {
 
 #[cfg(test)]
 mod tests {
+    use futures::channel::mpsc::{self, UnboundedSender};
+    use hyper::body::Frame;
+
     use super::*;
 
     fn drain(bytes: usize, max_bytes: usize) -> Drain {
@@ -217,15 +236,31 @@ mod tests {
     async fn no_more_pieces_are_drained_of_a_body_that_may_be_large() {
         let drain = |number| {
             let piece = Bytes::from_static(b"x");
-            let pieces = std::iter::repeat_with(move || {
-                Ok::<_, std::io::Error>(hyper::body::Frame::data(piece.clone()))
-            });
+            let pieces =
+                std::iter::repeat_with(move || Ok::<_, std::io::Error>(Frame::data(piece.clone())));
             let body = futures::stream::iter(pieces.take(number));
             let body = dropshot::Body::wrap(http_body_util::StreamBody::new(body));
             Drain::new(body, 5 * 1024 * 1024)
         };
         assert!(drain(DRAIN_PIECES).read(0).await);
         assert!(!drain(DRAIN_PIECES + 1).read(0).await);
+    }
+
+    #[tokio::test]
+    async fn no_more_bodies_are_drained_at_once_than_there_is_room_for() {
+        static ROOM: Semaphore = Semaphore::const_new(2);
+        let drained = || {
+            let (sender, pieces) = mpsc::unbounded::<std::io::Result<Frame<Bytes>>>();
+            let body = dropshot::Body::wrap(http_body_util::StreamBody::new(pieces));
+            Drain::new(body, MAX_BYTES).within(&ROOM);
+            sender
+        };
+        let bodies = [drained(), drained(), drained()];
+        let are_dropped = bodies.each_ref().map(UnboundedSender::is_closed);
+        assert_eq!(are_dropped, [false, false, true]);
+        drop(bodies);
+        let room = timeout(10 * DRAIN_TIME, ROOM.acquire_many(2)).await;
+        assert!(matches!(room, Ok(Ok(_))));
     }
 
     #[test]
