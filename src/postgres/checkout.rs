@@ -11,7 +11,7 @@
 //! likely lead to the same server. Not so if it was silent at a commit: it may answer everything else.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{ClientWrapper, Object, Pool};
@@ -51,6 +51,8 @@ pub(super) struct Checkout {
     /// `None` only while being dropped.
     connection: Option<Object>,
     state: AtomicU8,
+    /// Whether a statement has changed something.
+    has_written: AtomicBool,
     begun: Instant,
     /// When the last statement was sent, in milliseconds after `begun`.
     sent: AtomicU64,
@@ -74,6 +76,7 @@ impl Checkout {
         Checkout {
             connection: Some(connection),
             state: AtomicU8::new(UNUSED),
+            has_written: AtomicBool::new(false),
             begun: Instant::now(),
             sent: AtomicU64::new(0),
             pool,
@@ -127,6 +130,11 @@ impl Checkout {
         self.begun.elapsed().as_millis() as u64
     }
 
+    /// Notes that a statement has changed something.
+    pub(super) fn mark_written(&self) {
+        self.has_written.store(true, Ordering::Relaxed);
+    }
+
     /// Notes that the commit is about to be sent: from here on, the server must not be asked to stop.
     pub(super) fn mark_committing(&self) {
         self.state.store(COMMITTING, Ordering::Relaxed);
@@ -134,7 +142,9 @@ impl Checkout {
 
     /// Notes that the commit was carried out: another request may have the connection.
     pub(super) fn mark_committed(&self) {
-        self.slots.answered();
+        if self.has_written.load(Ordering::Relaxed) {
+            self.slots.answered();
+        }
         self.mark_done();
     }
 
@@ -174,11 +184,12 @@ impl Drop for Checkout {
             let (connector, server) = (self.connector.clone(), self.server);
             let slots = Arc::clone(&self.slots);
             let kept = slots.keep(slot);
+            let has_written = self.has_written.load(Ordering::Relaxed);
             runtime.spawn(async move {
                 tokio::select! {
                     // Answered behind the commit; fails with the connection.
                     answered = connection.batch_execute("") => {
-                        if answered.is_ok() {
+                        if answered.is_ok() && has_written {
                             slots.answered();
                         }
                     }

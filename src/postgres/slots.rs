@@ -13,7 +13,7 @@
 //!    connection, reads do wait for commits.)
 //! 6. Once a commit was not answered, changes begin one at a time until one is, and are no more than there could be before. If
 //!    connections are cut meanwhile, the server still has a process for each commit, and would soon have more of them; and
-//!    slots that become free are left to reads.
+//!    slots that become free are left to reads. A commit that wrote nothing is answered without the standby, and does not count.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -229,7 +229,7 @@ impl Slots {
         }
     }
 
-    /// Step 6: a commit was answered.
+    /// Step 6: a commit that wrote something was answered.
     pub(super) fn answered(&self) {
         self.found().is_unanswered = false;
     }

@@ -22,6 +22,11 @@ pub struct Sent<'a> {
     pub values: &'a [Value<'a>],
 }
 
+/// Whether a statement changes nothing.
+pub(super) fn is_query(text: &str) -> bool {
+    text.starts_with("SELECT")
+}
+
 /// The server's answer to a statement: its rows, and how many rows it changed.
 pub type Rows = (Arc<Vec<Row>>, u64);
 
@@ -63,7 +68,11 @@ impl Checkout {
             while let Some(row) = rows.try_next().await? {
                 all.push(row);
             }
-            Ok((Arc::new(all), rows.rows_affected().unwrap_or(0)))
+            let changed = rows.rows_affected().unwrap_or(0);
+            if changed > 0 && !is_query(sent.text) {
+                self.mark_written();
+            }
+            Ok((Arc::new(all), changed))
         });
         // Each is sent when it is first polled, which is in this order.
         Ok(join_all(answers).await)

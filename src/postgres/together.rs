@@ -18,7 +18,7 @@ use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::{Error as PostgresError, Row};
 
 use super::checkout::Checkout;
-use super::statements::{Rows, Sent};
+use super::statements::{Rows, Sent, is_query};
 use crate::domain::Error;
 use crate::sql::encoded::{Encoded, RawColumn};
 use crate::sql::value::Value;
@@ -66,7 +66,7 @@ impl Kept {
 
     /// Whether it changes nothing.
     pub(super) fn is_query(&self) -> bool {
-        self.text.starts_with("SELECT")
+        is_query(self.text)
     }
 
     /// The values that say whose rows it is about, in a form for many.

@@ -39,8 +39,12 @@ pub struct Service {
 impl Service {
     pub async fn new() -> Service {
         let database = Database::new();
+        Service::on(database.open().await, Some(database)).await
+    }
+
+    /// A service on this store, whose database it keeps if the test fails.
+    pub async fn on(store: Arc<Store>, database: Option<Database>) -> Service {
         let clock = Arc::new(ManualClock::new(START));
-        let store = database.open().await;
         let app = App::new(store.clone(), clock.clone(), "https://links.example")
             .await
             .unwrap();
@@ -48,7 +52,7 @@ impl Service {
             app: Arc::new(app),
             store,
             clock,
-            database: Some(database),
+            database,
         }
     }
 
@@ -105,8 +109,10 @@ pub fn mailing(app: App, mail: &MailServer) -> App {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            let kept = self.database.take().unwrap().keep();
+        if std::thread::panicking()
+            && let Some(database) = self.database.take()
+        {
+            let kept = database.keep();
             eprintln!("the database of this test is kept in {kept}");
         }
     }

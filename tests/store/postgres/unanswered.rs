@@ -13,7 +13,7 @@ use invoicing::store::open;
 use test_support::postgres::{Cluster, ask};
 
 use super::slots::role_with;
-use super::support::{live_key, plain};
+use super::support::{Service, live_key, plain};
 
 /// How many connections the process may make.
 const CONNECTIONS: usize = 4;
@@ -26,6 +26,11 @@ fn wait_for_standby(cluster: &Cluster, name: &str) {
     let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'");
     cluster.ask("postgres", &set);
     cluster.ask("postgres", "SELECT pg_reload_conf()");
+}
+
+/// A service over the database at `url`.
+async fn service(url: &str) -> Service {
+    Service::on(open(&url.parse().unwrap()).await.unwrap(), None).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -114,6 +119,21 @@ async fn reads_go_on_beside_commits(cluster: &Cluster, url: &str, limited: &str)
 
     wait_for_standby(cluster, "");
     app.create_product(&key, plain("A"), None).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn after_an_unanswered_commit_one_that_wrote_nothing_does_not_let_all_changes_begin() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let app = &service(&url).await.app;
+    wait_for_standby(&cluster, "nobody");
+    let create = || app.create_team("Acme");
+    create().await.unwrap_err();
+    app.erase_successors().await.unwrap();
+    let refused = tokio::join!(create(), create(), create());
+    assert!(matches!(refused, (Err(_), Err(_), Err(_))), "{refused:?}");
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    assert_eq!(ask(&url, waiting), "2");
 }
 
 /// The one change that two connections have room for must not wait for a server that will never answer.

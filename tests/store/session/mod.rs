@@ -49,7 +49,11 @@ impl std::ops::Deref for Mobile {
 
 impl Mobile {
     pub async fn new() -> Mobile {
-        let service = Service::new().await;
+        Mobile::on(Service::new().await).await
+    }
+
+    /// The same, on this service.
+    pub async fn on(service: Service) -> Mobile {
         for client in ["app", "other"] {
             let uris = [REDIRECT_URI.to_owned(), "https://example.com/cb".to_owned()];
             let made = service.app.create_oauth_client(client, "An app", &uris);
@@ -60,7 +64,7 @@ impl Mobile {
         Mobile { service, user }
     }
 
-    fn pass(&self, seconds: u64) {
+    pub fn pass(&self, seconds: u64) {
         self.service.clock.advance(Duration::from_secs(seconds));
     }
 
@@ -172,7 +176,7 @@ fn assert_invalid_grant(result: Result<TokenSet, Error>) {
 
 /// Asserts `invalid_grant` with the session ended.
 #[track_caller]
-fn assert_reused(result: Result<TokenSet, Error>) {
+pub fn assert_reused(result: Result<TokenSet, Error>) {
     assert!(matches!(result, Err(Error::GrantReused(_))), "{result:?}");
 }
 
@@ -182,6 +186,6 @@ fn assert_invalid_client(result: Result<TokenSet, Error>) {
 }
 
 /// Both tokens of a pair, for comparison.
-fn pair(tokens: &TokenSet) -> (&str, &str) {
+pub fn pair(tokens: &TokenSet) -> (&str, &str) {
     (tokens.access_token.reveal(), tokens.refresh_token.reveal())
 }
