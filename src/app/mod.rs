@@ -47,6 +47,7 @@ pub mod session;
 mod session_end;
 pub mod set_up;
 mod share_link;
+mod sightings;
 pub mod sign_in;
 mod steps;
 mod team;
@@ -86,6 +87,7 @@ use known::Known;
 use last_used::LastUsed;
 use lease::Leases;
 use part_turns::PartTurns;
+use sightings::Sightings;
 use writable::Writable;
 
 /// The service: its rules over a store and a clock.
@@ -121,6 +123,7 @@ pub struct App {
     /// Turns of a person to change products, one at a time.
     product_changes_of_user: Lines<UserId>,
     exchange_turns: ExchangeTurns,
+    sightings: Sightings,
     /// Users who set a password through an invitation to a team.
     joins: SlowLimiter<TeamId>,
 }
@@ -194,6 +197,7 @@ impl App {
             resets_of_user: Lines::new(1, RESETS_OF_USER),
             product_changes_of_user: Lines::new(1, PRODUCT_CHANGES_OF_USER),
             exchange_turns: ExchangeTurns::default(),
+            sightings: Sightings::default(),
             joins: SlowLimiter::new(JOINS, JOIN_EVERY),
         })
     }

@@ -34,7 +34,8 @@
 //!   lives 30 days from now, but never beyond 90 days from its start.
 //! - **Refresh 6** A spent token that comes with the right client and install id, within 30 seconds of Refresh 5 and
 //!   before Refresh 3 has erased the pair, gets the same pair again, with what is left of the access token's hour:
-//!   the answer was lost on its way, or two refreshes ran at once.
+//!   the answer was lost on its way, or two refreshes ran at once. If PostgreSQL committed Refresh 5 so late that nobody
+//!   waited for it any more, the 30 seconds begin then ([`underway`](crate::domain::session::underway)).
 //! - **Refresh 7** Any other spent token ends its session: two parties hold it, and one is a thief. `invalid_grant`.
 //!
 //! In Refresh 2 and Refresh 4 a client that does not exist is `invalid_client` instead. This does not apply in Code 2 and
@@ -56,7 +57,7 @@ use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::session::pair::TokenPair;
 use crate::domain::session::rules::{
-    ACCESS_TOKEN_LIFETIME, GrantError, KnownToken, RefreshGrant, access_token_expires_at,
+    ACCESS_TOKEN_LIFETIME, GRACE, GrantError, KnownToken, RefreshGrant, access_token_expires_at,
     grace_to_end, rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::domain::session::{
@@ -146,6 +147,7 @@ impl App {
             device,
             pair: pair.digests(),
             sealed: grace::seal(token, &pair)?,
+            underway: self.sightings.at(now.before(GRACE)),
             now,
         };
         let event_id = self.ids.next(now);

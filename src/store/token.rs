@@ -10,10 +10,12 @@
 
 use super::session::{OF_ACTIVE, OF_SESSION, OF_SESSIONS, delete_of_sessions};
 use super::{Batch, Sql};
+use crate::domain::Error;
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::secret::Digest;
 use crate::domain::session::pair::PairDigests;
 use crate::domain::session::rules::{KnownToken, latest_access_token};
+use crate::domain::session::underway::TransactionId;
 use crate::domain::session::{Refresh, SignedIn};
 use crate::domain::time::Timestamp;
 use crate::sql::{ScriptError, lock, sql, table, values};
@@ -33,6 +35,9 @@ table! {
     // Not `successor`: a copy is kept, or handed on, for longer than a sealed pair may exist anywhere.
     (spent_at: Integer)
 }
+
+/// In PostgreSQL, the transaction that wrote a refresh token last.
+const WRITTEN_BY: &str = "refresh_token.xmin::text::bigint";
 
 /// Adds a pair of tokens, storing only their digests.
 pub fn insert_pair(id: SessionId, pair: &PairDigests, expires_at: Timestamp) -> impl Batch {
@@ -128,22 +133,24 @@ pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken
             OF_ACTIVE,
             ", spent_at, ",
             UNWRAPPED,
-            " FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
+            ", NULL FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
              WHERE refresh_token.digest = $1",
         ],
         postgres: [
             "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at IS NOT NULL OR NOT ",
             OF_ACTIVE,
             ", spent_at, ",
-            "successor",
+            "successor, ",
+            WRITTEN_BY,
             " FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
              WHERE refresh_token.digest = $1",
         ],
         many(1): [
             "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at IS NOT NULL OR NOT ",
             OF_ACTIVE,
-            ", spent_at, successor, digest \
-             FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
+            ", spent_at, successor, ",
+            WRITTEN_BY,
+            ", digest FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
              WHERE refresh_token.digest = ANY($1)",
         ],
     );
@@ -158,6 +165,7 @@ pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken
             ended: row.take()?,
             spent_at: row.take()?,
             successor: row.take()?,
+            written_by: row.take()?,
         })
     });
     (lock.with(values![digest]), find).rule(|(_, known)| Ok(known))
@@ -184,15 +192,34 @@ pub fn mark_spent(refresh: &Refresh) -> impl Batch {
     )
 }
 
-/// Erases the sealed pairs of at most `limit` tokens that were spent by `first` or after `last`; returns how many.
-pub fn erase_successors(first: Timestamp, last: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+/// The transactions that are under way, in PostgreSQL. In SQLite, changes run one after another, and so does this.
+pub fn list_underway() -> impl Batch<Out = Option<Vec<TransactionId>>> {
+    // A snapshot would not list those that began after the last that ended.
+    sql!(postgres: ["SELECT COALESCE(string_agg(backend_xid::text, ','), '') FROM pg_stat_activity"])
+        .with([])
+        .first(|row| {
+            let all: String = row.take()?;
+            let ids = all.split(',').filter(|id| !id.is_empty());
+            let wrong = |_| Error::internal("the id of a transaction is not a number");
+            let ids: Result<_, Error> = ids.map(|id| id.parse().map_err(wrong)).collect();
+            Ok(ids?)
+        })
+}
+
+/// Erases the sealed pairs of at most `limit` tokens that were spent by `first` or after `last`, but in PostgreSQL not by one of
+/// the transactions `except`; returns how many.
+pub fn erase_successors(
+    (first, last): (Timestamp, Timestamp),
+    except: &[TransactionId],
+    limit: u32,
+) -> impl Batch<Out = u64> {
+    const ERASE: &str = "UPDATE refresh_token SET successor = NULL WHERE digest IN ( \
+         SELECT digest FROM refresh_token WHERE successor IS NOT NULL AND (spent_at <= $1 OR spent_at > $2) ";
     sql!(
-        "UPDATE refresh_token SET successor = NULL WHERE digest IN ( \
-             SELECT digest FROM refresh_token \
-             WHERE successor IS NOT NULL AND (spent_at <= $1 OR spent_at > $2) \
-             LIMIT $3 FOR UPDATE SKIP LOCKED)"
+        sqlite: [ERASE, "LIMIT $3)"],
+        postgres: [ERASE, "AND NOT ", WRITTEN_BY, " = ANY($4) LIMIT $3 FOR UPDATE SKIP LOCKED)"],
     )
-    .with(values![first, last, limit])
+    .with(values![first, last, limit, except])
 }
 
 /// Deletes at most `limit` access tokens that have expired; returns how many.

@@ -6,6 +6,7 @@
 pub mod grace;
 pub mod pair;
 pub mod rules;
+pub mod underway;
 
 use std::net::IpAddr;
 
@@ -17,6 +18,7 @@ use super::secret::{Digest, Secret};
 use super::time::Timestamp;
 use grace::Sealed;
 use pair::PairDigests;
+use underway::Underway;
 
 /// A signed-in device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +146,8 @@ pub struct Refresh {
     pub pair: PairDigests,
     /// The same pair, to be given again during the grace.
     pub sealed: Sealed,
+    /// Which transactions were under way when a grace began that ends now, if that is known.
+    pub underway: Option<Underway>,
     /// When it was asked for.
     pub now: Timestamp,
 }

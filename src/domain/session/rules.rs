@@ -8,6 +8,7 @@ use std::time::Duration;
 use aws_lc_rs::constant_time;
 
 use super::grace::Sealed;
+use super::underway::TransactionId;
 use super::{CodeExchange, Refresh, Session};
 use crate::domain::Error;
 use crate::domain::auth_code::{AuthCode, CODE_LIFETIME};
@@ -131,6 +132,8 @@ pub struct KnownToken {
     pub spent_at: Option<Timestamp>,
     /// The pair that it was spent for, while the grace lasts.
     pub successor: Option<Sealed>,
+    /// The transaction that wrote the token last, if the store tells.
+    pub written_by: Option<TransactionId>,
 }
 
 /// How a refresh is granted.
@@ -176,11 +179,20 @@ pub fn rule_on_refresh(
     match (token.spent_at, &token.successor) {
         (None, _) if bound => Ok(RefreshGrant::Rotate), // Refresh 5
         (None, _) => Err(unfit),                        // Refresh 4
-        (Some(spent_at), Some(successor)) if bound && presented.now.since(spent_at) < GRACE => {
+        (Some(spent_at), Some(successor)) if bound && is_in_grace(token, spent_at, presented) => {
             Ok(RefreshGrant::Repeat(successor.clone(), spent_at)) // Refresh 6
         }
         (Some(_), _) => Err(GrantError::Reused(token.session_id)), // Refresh 7
     }
+}
+
+/// Whether the grace of a token that was spent at `spent_at` lasts.
+fn is_in_grace(token: &KnownToken, spent_at: Timestamp, presented: &Refresh) -> bool {
+    let was_late = || {
+        let (underway, transaction) = (presented.underway.as_ref()?, token.written_by?);
+        Some(underway.was_unanswered(transaction, spent_at))
+    };
+    presented.now.since(spent_at) < GRACE || was_late() == Some(true)
 }
 
 /// Rules on a revocation: which session it ends, if any. `known` is the refresh token that was presented, `session` the

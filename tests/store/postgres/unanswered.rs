@@ -12,6 +12,7 @@ use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use test_support::postgres::{Cluster, ask};
 
+use super::session::{Mobile, assert_reused, pair};
 use super::slots::role_with;
 use super::support::{Service, live_key, plain};
 
@@ -134,6 +135,34 @@ async fn after_an_unanswered_commit_one_that_wrote_nothing_does_not_let_all_chan
     assert!(matches!(refused, (Err(_), Err(_), Err(_))), "{refused:?}");
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     assert_eq!(ask(&url, waiting), "2");
+}
+
+/// S9, "If the commit is late": nobody was given the pair, so this is no theft.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refresh_that_was_committed_late_can_be_repeated_for_30_seconds_from_then() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let mobile = Mobile::on(service(&url).await).await;
+    let first = mobile.sign_in().await;
+    wait_for_standby(&cluster, "nobody");
+    let refused = mobile.refresh(&first.refresh_token).await;
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    for _ in 0..10 {
+        mobile.pass(6);
+        mobile.erase_successors().await.unwrap();
+    }
+
+    wait_for_standby(&cluster, "");
+    // The server has answered the commit once this change has the lock.
+    let second = mobile.refresh(&first.refresh_token).await.unwrap();
+    mobile.erase_successors().await.unwrap();
+    mobile.pass(29);
+    mobile.erase_successors().await.unwrap();
+    let again = mobile.refresh(&first.refresh_token).await.unwrap();
+    assert_eq!(pair(&again), pair(&second));
+    mobile.pass(1);
+    mobile.erase_successors().await.unwrap();
+    assert_reused(mobile.refresh(&first.refresh_token).await);
 }
 
 /// The one change that two connections have room for must not wait for a server that will never answer.

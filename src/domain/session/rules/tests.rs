@@ -5,6 +5,7 @@ use crate::domain::auth_code::CodeChallenge;
 use crate::domain::id::IdSource;
 use crate::domain::secret::Secret;
 use crate::domain::session::pair::PairDigests;
+use crate::domain::session::underway::Underway;
 use crate::domain::session::{Device, Session};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -139,6 +140,7 @@ mod refresh {
             ended: false,
             spent_at: None,
             successor: None,
+            written_by: None,
         };
         let refresh = Refresh {
             token: Secret::base64url().digest(),
@@ -150,6 +152,7 @@ mod refresh {
             },
             pair: pair(),
             sealed: Sealed::from_bytes(vec![1]),
+            underway: None,
             now: NOW,
         };
         (known, refresh)
@@ -238,6 +241,28 @@ mod refresh {
     }
 
     #[test]
+    fn r6_a_token_spent_by_a_commit_that_nobody_waited_for_gets_its_pair_again_until_that_is_30_seconds_old()
+     {
+        let (mut known, mut refresh) = spent(40_000);
+        known.written_by = Some(7);
+        let underway = |seen_at, transaction| {
+            Some(Underway {
+                seen_at,
+                transactions: vec![transaction],
+            })
+        };
+        let again = RefreshGrant::Repeat(Sealed::from_bytes(vec![2]), known.spent_at.unwrap());
+        refresh.underway = underway(ago(30), 7);
+        let ruling = rule_on_refresh(Some(&known), true, &refresh);
+        assert_eq!(ruling, Ok(again));
+        for other in [underway(ago(30), 8), underway(ago(36), 7), None] {
+            refresh.underway = other;
+            let ruling = rule_on_refresh(Some(&known), true, &refresh);
+            assert_eq!(ruling, Err(GrantError::Reused(known.session_id)));
+        }
+    }
+
+    #[test]
     fn r7_a_spent_token_ends_the_session_once_its_successor_was_presented() {
         let (mut known, refresh) = spent(1);
         known.successor = None;
@@ -273,6 +298,7 @@ mod revocation {
             ended: false,
             spent_at: None,
             successor: None,
+            written_by: None,
         }
     }
 
