@@ -15,6 +15,9 @@ use crate::domain::secret::Secret;
 use crate::sql::ScriptError;
 use crate::store::{Sql, audit, auth_code, oauth_client};
 
+/// How many unused codes a user has at most: when they sign out, all are deleted in one change (docs/decisions.md, S1).
+const APPROVED_CODES: u32 = 20;
+
 impl App {
     /// Issues a code for a user who has signed in.
     ///
@@ -81,7 +84,9 @@ impl App {
         self.store
             .write(person.session_id, async move |sql| {
                 sql.run(require_person(&person)).await?;
-                add_code(sql, &issued).await
+                add_code(sql, &issued).await?;
+                let older = auth_code::delete_older_unused(issued.user_id, APPROVED_CODES);
+                sql.run(older).await.map(drop)
             })
             .await?;
         Ok(code)

@@ -6,13 +6,14 @@ use std::time::Duration;
 use invoicing::app::sign_in::Cookies;
 use invoicing::domain::Error;
 use invoicing::domain::audit::{Action, Actor};
-use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::auth_code::{CODE_LIFETIME, CodeChallenge};
 use invoicing::domain::session::{Device, TokenRequest};
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::secret::Secret;
+use invoicing::domain::time::Clock as _;
 
 use super::super::engine::{RANDOM_DIGEST, RANDOM_EARLY_ID, RANDOM_ID};
 use super::super::support::Service;
@@ -205,6 +206,21 @@ async fn a_code_is_worthless_once_the_browser_that_approved_it_has_ended() {
         }
         assert_eq!(service.database().rows("auth_code"), 0, "{how}");
     }
+}
+
+/// S1: so that they can be deleted together when the user signs out.
+#[tokio::test]
+async fn the_newest_20_codes_that_a_user_has_approved_are_kept() {
+    let (service, ada) = with_ada().await;
+    let request = asked_by_app(&service.app, ada.user.id).await;
+    for _ in 0..25 {
+        service.clock.advance(Duration::from_secs(1));
+        service.app.approve_authorization(person(&ada), &request).await.unwrap();
+    }
+    let newest = service.clock.now().after(CODE_LIFETIME).before(Duration::from_secs(19));
+    let newest = format!("auth_code WHERE expires_at >= {}", newest.as_millis());
+    let kept = ["auth_code", &newest].map(|rows| service.database().rows(rows));
+    assert_eq!(kept, [20, 20]);
 }
 
 /// W41: an action in a session that is ending happens before the end, or not at all.
