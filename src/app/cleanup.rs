@@ -16,14 +16,13 @@ use super::budget::Budget;
 use super::counts::Task;
 use super::steps::STEP;
 use crate::domain::Error;
-use crate::domain::holder::Holder;
 use crate::domain::id::SessionId;
 use crate::domain::idempotency::AHEAD;
 use crate::domain::letter::Occasion;
 use crate::domain::password::OF_ACCOUNT;
 use crate::domain::product_import::KEPT_FOR;
-use crate::domain::session::rules::GRACE;
-use crate::domain::session::underway::{TransactionId, Underway};
+use crate::domain::session::grace::GRACE;
+use crate::domain::session::underway::TransactionId;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{
@@ -50,7 +49,10 @@ impl App {
     /// Runs for ever, beside the requests. To stop it, drop it, and call [`App::record_uses`] once more. Failures are logged
     /// and tried again.
     pub async fn run_background_tasks(&self, log: &Logger) {
-        let erase = async || self.erase_successors().await;
+        let erase = async || {
+            self.look_for_late_commits().await?;
+            self.erase_successors().await
+        };
         let record = async || self.record_uses().await;
         let delete = async || self.delete_expired().await;
         let empty = async || self.empty_all().await;
@@ -174,16 +176,8 @@ impl App {
     /// Any store error; what was erased by then stays erased.
     pub async fn erase_successors(&self) -> Result<(), Error> {
         let now = self.now();
-        let look = async |sql: Sql<'_>| sql.run(token::list_underway()).await;
-        if let Some(transactions) = self.store.read(Holder::Service, look).await? {
-            self.sightings.note(Underway {
-                seen_at: now,
-                transactions,
-            });
-        }
-        let unanswered = self.sightings.at(now.before(GRACE));
-        let unanswered = unanswered.map_or_else(Vec::new, |seen| seen.transactions);
-        let erase = async move |sql: Sql<'_>| erase_successors(sql, now, &unanswered).await;
+        let (by, late) = self.watch().out_of_grace(now);
+        let erase = async move |sql: Sql<'_>| erase_successors(sql, now, by, &late).await;
         while self.take_step(erase.clone()).await? == u64::from(STEP) {}
         self.store.forget_pairs(now).await
     }
@@ -191,19 +185,19 @@ impl App {
 
 /// Erases the sealed pairs of at most [`STEP`] tokens whose grace does not run at `now`: it has ended, or the token's time
 /// of spending lies so far after now that a wrong clock must have set it. Another replica's clock may be ahead of ours by
-/// some minutes, and its pairs are valid all the same; SQLite has only one process. The grace of those whose commits were
-/// `unanswered` may last.
+/// some minutes, and its pairs are valid all the same; SQLite has only one process. It has ended for those that were spent
+/// `by` then, but not by one of the `late` transactions.
 async fn erase_successors(
     sql: Sql<'_>,
     now: Timestamp,
-    unanswered: &[TransactionId],
+    by: Timestamp,
+    late: &[TransactionId],
 ) -> Result<u64, ScriptError> {
     let last = match sql {
         Sql::Sqlite(_) => now.after(GRACE),
         Sql::Postgres(_) => now.after(AHEAD),
     };
-    let ended = (now.before(GRACE), last);
-    sql.run(token::erase_successors(ended, unanswered, STEP))
+    sql.run(token::erase_successors((by, last), late, STEP))
         .await
 }
 

@@ -47,7 +47,6 @@ pub mod session;
 mod session_end;
 pub mod set_up;
 mod share_link;
-mod sightings;
 pub mod sign_in;
 mod steps;
 mod team;
@@ -58,7 +57,7 @@ mod ways_to_sign_in;
 mod writable;
 
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -72,6 +71,7 @@ use crate::domain::id::{ApiKeyId, BrowserSessionId, IdSource, SessionId, TeamId,
 use crate::domain::passkey::challenge::Challenges;
 use crate::domain::refused_sign_in::RefusedCounts;
 use crate::domain::secret::{Digest, random};
+use crate::domain::session::underway::Watch;
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::ways_to_sign_in::SwitchedOn;
 use crate::fair_room::FairRoom;
@@ -87,7 +87,6 @@ use known::Known;
 use last_used::LastUsed;
 use lease::Leases;
 use part_turns::PartTurns;
-use sightings::Sightings;
 use writable::Writable;
 
 /// The service: its rules over a store and a clock.
@@ -123,7 +122,7 @@ pub struct App {
     /// Turns of a person to change products, one at a time.
     product_changes_of_user: Lines<UserId>,
     exchange_turns: ExchangeTurns,
-    sightings: Sightings,
+    watch: Mutex<Arc<Watch>>,
     /// Users who set a password through an invitation to a team.
     joins: SlowLimiter<TeamId>,
 }
@@ -197,7 +196,7 @@ impl App {
             resets_of_user: Lines::new(1, RESETS_OF_USER),
             product_changes_of_user: Lines::new(1, PRODUCT_CHANGES_OF_USER),
             exchange_turns: ExchangeTurns::default(),
-            sightings: Sightings::default(),
+            watch: Mutex::default(),
             joins: SlowLimiter::new(JOINS, JOIN_EVERY),
         })
     }

@@ -34,8 +34,8 @@
 //!   lives 30 days from now, but never beyond 90 days from its start.
 //! - **Refresh 6** A spent token that comes with the right client and install id, within 30 seconds of Refresh 5 and
 //!   before Refresh 3 has erased the pair, gets the same pair again, with what is left of the access token's hour:
-//!   the answer was lost on its way, or two refreshes ran at once. If PostgreSQL committed Refresh 5 so late that nobody
-//!   waited for it any more, the 30 seconds begin then ([`underway`](crate::domain::session::underway)).
+//!   the answer was lost on its way, or two refreshes ran at once. If PostgreSQL may have committed Refresh 5 so late
+//!   that nobody waited for it any more, the 30 seconds begin then ([`underway`](crate::domain::session::underway)).
 //! - **Refresh 7** Any other spent token ends its session: two parties hold it, and one is a thief. `invalid_grant`.
 //!
 //! In Refresh 2 and Refresh 4 a client that does not exist is `invalid_client` instead. This does not apply in Code 2 and
@@ -43,6 +43,8 @@
 //! `unauthorized_client`, since each may use both grants.
 //!
 //! The rulings themselves are in [`rules`](crate::domain::session::rules): plain functions.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::exchange_turns::ExchangeTurn;
 use super::session_end::end_by_token;
@@ -57,9 +59,10 @@ use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::session::pair::TokenPair;
 use crate::domain::session::rules::{
-    ACCESS_TOKEN_LIFETIME, GRACE, GrantError, KnownToken, RefreshGrant, access_token_expires_at,
+    ACCESS_TOKEN_LIFETIME, GrantError, KnownToken, RefreshGrant, access_token_expires_at,
     grace_to_end, rule_on_code, rule_on_refresh, session_expires_at,
 };
+use crate::domain::session::underway::Watch;
 use crate::domain::session::{
     CodeExchange, Device, Refresh, Refreshed, Session, SignedIn, TokenRequest, TokenSet, grace,
 };
@@ -147,7 +150,7 @@ impl App {
             device,
             pair: pair.digests(),
             sealed: grace::seal(token, &pair)?,
-            underway: self.sightings.at(now.before(GRACE)),
+            watch: self.watch(),
             now,
         };
         let event_id = self.ids.next(now);
@@ -172,6 +175,30 @@ impl App {
             refreshed.expires_at,
             now,
         ))
+    }
+
+    /// Looks which transactions are under way, which is to be done every few seconds
+    /// ([`underway`](crate::domain::session::underway)).
+    ///
+    /// # Errors
+    /// Any store error.
+    pub async fn look_for_late_commits(&self) -> Result<(), Error> {
+        let now = self.now();
+        let look = async |sql: Sql<'_>| sql.run(token::list_underway()).await;
+        if let Some(transactions) = self.store.read(Holder::Service, look).await? {
+            Arc::make_mut(&mut self.lock_watch()).note(now, transactions);
+        }
+        Ok(())
+    }
+
+    /// What this process has seen of late commits.
+    pub(super) fn watch(&self) -> Arc<Watch> {
+        Arc::clone(&self.lock_watch())
+    }
+
+    fn lock_watch(&self) -> MutexGuard<'_, Arc<Watch>> {
+        // Nothing panics while it is locked.
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the turn of a token's session.

@@ -20,7 +20,7 @@ use rusqlite::functions::{Context, FunctionFlags};
 use super::handle::Handle;
 use crate::domain::Error;
 use crate::domain::secret::random;
-use crate::domain::session::rules::GRACE;
+use crate::domain::session::grace::GRACE;
 use crate::domain::time::Timestamp;
 use crate::sql::values;
 

@@ -11,6 +11,7 @@
 //!    presented or the grace ends. How soon it is gone from the disk, too, is up to the store.
 
 use std::fmt;
+use std::time::Duration;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::error::Unspecified;
@@ -19,6 +20,9 @@ use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Salt};
 use super::super::Error;
 use super::super::secret::Secret;
 use super::pair::TokenPair;
+
+/// How long a spent refresh token may get its pair again.
+pub const GRACE: Duration = Duration::from_secs(30);
 
 /// What the key is for. Another use of the token, or another format, needs another text.
 const INFO: &[u8] = b"invoicing refresh successor 1";

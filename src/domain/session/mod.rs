@@ -9,6 +9,7 @@ pub mod rules;
 pub mod underway;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use super::Error;
 use super::auth_code::CodeChallenge;
@@ -18,7 +19,7 @@ use super::secret::{Digest, Secret};
 use super::time::Timestamp;
 use grace::Sealed;
 use pair::PairDigests;
-use underway::Underway;
+use underway::Watch;
 
 /// A signed-in device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,8 +147,8 @@ pub struct Refresh {
     pub pair: PairDigests,
     /// The same pair, to be given again during the grace.
     pub sealed: Sealed,
-    /// Which transactions were under way when a grace began that ends now, if that is known.
-    pub underway: Option<Underway>,
+    /// What this process has seen of late commits.
+    pub watch: Arc<Watch>,
     /// When it was asked for.
     pub now: Timestamp,
 }

@@ -25,8 +25,6 @@ pub const SESSION_LIFETIME: Duration = Duration::from_hours(90 * 24);
 /// How far in the future a session may have started: by another replica's clock, or by this one's before it was
 /// corrected.
 const AHEAD: Duration = Duration::from_hours(24);
-/// How long a spent refresh token may get its pair again.
-pub const GRACE: Duration = Duration::from_secs(30);
 
 /// When a session that started at `created_at` and was refreshed `now` ends, unless it is refreshed again.
 pub fn session_expires_at(created_at: Timestamp, now: Timestamp) -> Timestamp {
@@ -176,23 +174,18 @@ pub fn rule_on_refresh(
     let bound = client_exists
         && presented.client_id == token.client_id
         && is_same_install(token.install_id.as_deref(), install_id);
+    let is_in_grace = |spent_at| {
+        let watch = &presented.watch;
+        watch.is_in_grace(spent_at, token.written_by, presented.now)
+    };
     match (token.spent_at, &token.successor) {
         (None, _) if bound => Ok(RefreshGrant::Rotate), // Refresh 5
         (None, _) => Err(unfit),                        // Refresh 4
-        (Some(spent_at), Some(successor)) if bound && is_in_grace(token, spent_at, presented) => {
+        (Some(spent_at), Some(successor)) if bound && is_in_grace(spent_at) => {
             Ok(RefreshGrant::Repeat(successor.clone(), spent_at)) // Refresh 6
         }
         (Some(_), _) => Err(GrantError::Reused(token.session_id)), // Refresh 7
     }
-}
-
-/// Whether the grace of a token that was spent at `spent_at` lasts.
-fn is_in_grace(token: &KnownToken, spent_at: Timestamp, presented: &Refresh) -> bool {
-    let was_late = || {
-        let (underway, transaction) = (presented.underway.as_ref()?, token.written_by?);
-        Some(underway.was_unanswered(transaction, spent_at))
-    };
-    presented.now.since(spent_at) < GRACE || was_late() == Some(true)
 }
 
 /// Rules on a revocation: which session it ends, if any. `known` is the refresh token that was presented, `session` the

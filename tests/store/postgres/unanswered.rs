@@ -8,6 +8,7 @@ use futures::future::join_all;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::product::StatusFilter;
+use invoicing::domain::session::TokenSet;
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use test_support::postgres::{Cluster, ask};
@@ -137,32 +138,67 @@ async fn after_an_unanswered_commit_one_that_wrote_nothing_does_not_let_all_chan
     assert_eq!(ask(&url, waiting), "2");
 }
 
-/// S9, "If the commit is late": nobody was given the pair, so this is no theft.
+/// S9, "If PostgreSQL carries out a refresh after": nobody was given the pair, so this is no theft.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refresh_that_was_committed_late_can_be_repeated_for_30_seconds_from_then() {
     let cluster = Cluster::start();
     let url = cluster.database();
     let mobile = Mobile::on(service(&url).await).await;
     let first = mobile.sign_in().await;
+    pass(&mobile, 60).await;
     wait_for_standby(&cluster, "nobody");
-    let refused = mobile.refresh(&first.refresh_token).await;
-    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-    for _ in 0..10 {
-        mobile.pass(6);
-        mobile.erase_successors().await.unwrap();
-    }
+    refresh_in_vain(&mobile, &first).await;
+    pass(&mobile, 31).await;
 
     wait_for_standby(&cluster, "");
     // The server has answered the commit once this change has the lock.
     let second = mobile.refresh(&first.refresh_token).await.unwrap();
-    mobile.erase_successors().await.unwrap();
-    mobile.pass(29);
-    mobile.erase_successors().await.unwrap();
+    pass(&mobile, 29).await;
     let again = mobile.refresh(&first.refresh_token).await.unwrap();
     assert_eq!(pair(&again), pair(&second));
-    mobile.pass(1);
-    mobile.erase_successors().await.unwrap();
+    pass(&mobile, 5).await;
     assert_reused(mobile.refresh(&first.refresh_token).await);
+}
+
+/// The same, when another process has just started.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_has_just_started_ends_no_grace_of_a_late_refresh() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let mut mobile = Mobile::on(service(&url).await).await;
+    let first = mobile.sign_in().await;
+    wait_for_standby(&cluster, "nobody");
+    refresh_in_vain(&mobile, &first).await;
+    mobile.pass(40);
+    wait_for_standby(&cluster, "");
+
+    let store = open(&url.parse().unwrap()).await.unwrap();
+    let clock = mobile.service.clock.clone();
+    let another = App::new(store, clock, "https://links.example").await;
+    mobile.service.app = Arc::new(another.unwrap());
+    pass(&mobile, 29).await;
+    mobile.refresh(&first.refresh_token).await.unwrap();
+    pass(&mobile, 5).await;
+    assert_reused(mobile.refresh(&first.refresh_token).await);
+}
+
+/// Refreshes while no commit is answered.
+async fn refresh_in_vain(mobile: &Mobile, tokens: &TokenSet) {
+    let refused = mobile.refresh(&tokens.refresh_token).await;
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+}
+
+/// Lets seconds pass, and does what the background task does every five of them.
+async fn pass(mobile: &Mobile, seconds: u64) {
+    for passed in 0..=seconds {
+        if passed > 0 {
+            mobile.pass(1);
+        }
+        if passed % 5 == 0 {
+            mobile.look_for_late_commits().await.unwrap();
+            mobile.erase_successors().await.unwrap();
+        }
+    }
 }
 
 /// The one change that two connections have room for must not wait for a server that will never answer.
