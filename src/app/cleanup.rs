@@ -22,7 +22,7 @@ use crate::domain::letter::Occasion;
 use crate::domain::password::OF_ACCOUNT;
 use crate::domain::product_import::KEPT_FOR;
 use crate::domain::session::grace::GRACE;
-use crate::domain::session::underway::TransactionId;
+use crate::domain::session::underway::{LOOK_EVERY, TransactionId};
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{
@@ -49,16 +49,14 @@ impl App {
     /// Runs for ever, beside the requests. To stop it, drop it, and call [`App::record_uses`] once more. Failures are logged
     /// and tried again.
     pub async fn run_background_tasks(&self, log: &Logger) {
-        let erase = async || {
-            self.look_for_late_commits().await?;
-            self.erase_successors().await
-        };
+        let erase = async || self.erase_successors().await;
         let record = async || self.record_uses().await;
         let delete = async || self.delete_expired().await;
         let empty = async || self.empty_all().await;
         let counts = &self.counts;
         // Concurrently: a long deletion must not keep sealed pairs from being erased.
         tokio::join!(
+            self.keep_looking(),
             self.repeat(
                 ERASE_EVERY,
                 ("erasing sealed pairs", &counts.erase_pairs),
@@ -85,6 +83,16 @@ impl App {
                 empty
             ),
         );
+    }
+
+    /// Looks for late commits, for ever. A look that fails is what makes the next one count as the first.
+    async fn keep_looking(&self) {
+        let mut interval = tokio::time::interval(LOOK_EVERY);
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            interval.tick().await;
+            let _ = self.look_for_late_commits().await;
+        }
     }
 
     /// Deletes everything that has expired, step by step, and what is left of deleted apps.

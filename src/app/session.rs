@@ -177,7 +177,7 @@ impl App {
         ))
     }
 
-    /// Looks which transactions are under way, which is to be done every few seconds
+    /// Looks which transactions are under way: before the first request, and then every few seconds
     /// ([`underway`](crate::domain::session::underway)).
     ///
     /// # Errors

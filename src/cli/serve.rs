@@ -55,6 +55,7 @@ impl Serve {
             let outbox = outbox(settings, &replica, &log)?;
             let app = open_or_make(settings, |made| tell_of_backup(made, &log)).await?;
             let app = Arc::new(app.mailing_by(outbox));
+            app.look_for_late_commits().await?;
             let quotas = Arc::clone(&replica.quotas);
             let provider = provider(settings)?;
             let context =

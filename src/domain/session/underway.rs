@@ -10,7 +10,9 @@
 //! 1. Until 30 seconds after the transaction that spent the token was last seen under way, if nobody waited for it any
 //!    more by then: nobody was given the new pair.
 //! 2. While nothing can be seen, such as when the database is down, and until 30 seconds after that, for tokens that were
-//!    spent before. The same holds when the process has just started.
+//!    spent before. The same holds when the process has just started: it looks before it listens.
+//!
+//! So a commit that came less than ten seconds late may have been missed: most of its grace is left.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,12 +23,14 @@ use crate::domain::time::Timestamp;
 /// How long a caller waits for a commit.
 const AWAITED: Duration = Duration::from_secs(5);
 
-/// After how long without a look some may have been missed. One that finds the database slow takes five seconds, and so does
-/// the task's other work; between them are five more.
-const INTERRUPTED: Duration = Duration::from_secs(20);
+/// How often a process looks.
+pub const LOOK_EVERY: Duration = Duration::from_millis(2_500);
 
-/// How many looks are kept: those of half a minute, and the one before, even if there is one every three seconds.
-const KEPT: usize = 12;
+/// After how long without a look some may have been missed. One that finds the database slow takes up to five seconds.
+const INTERRUPTED: Duration = Duration::from_secs(8);
+
+/// How many looks are kept: those of half a minute, and some more.
+const KEPT: usize = 16;
 
 /// The id of a transaction, where the store has such ids: PostgreSQL's `xid`.
 pub type TransactionId = i64;

@@ -28,6 +28,9 @@ fn wait_for_standby(cluster: &Cluster, name: &str) {
     let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'");
     cluster.ask("postgres", &set);
     cluster.ask("postgres", "SELECT pg_reload_conf()");
+    // The server tells its processes before it makes another.
+    let mut shown = (0..1_000).map(|_| cluster.ask("postgres", "SHOW synchronous_standby_names"));
+    assert!(shown.any(|shown| shown == name));
 }
 
 /// A service over the database at `url`.

@@ -246,7 +246,7 @@ mod refresh {
     fn r6_a_token_spent_by_a_late_commit_gets_its_pair_again() {
         let (mut known, mut refresh) = spent(40_000);
         let mut watch = Watch::default();
-        for seconds in [55, 40, 30, 15, 0] {
+        for seconds in (0..=55).rev().step_by(5) {
             watch.note(ago(seconds), vec![7]);
         }
         refresh.watch = Arc::new(watch);

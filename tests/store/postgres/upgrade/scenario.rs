@@ -237,6 +237,7 @@ async fn sign_in(app: &App, clock: &ManualClock, user: UserId) {
     clock.advance(Duration::from_secs(31));
     app.erase_successors().await.unwrap();
     refresh(app, &first).await.unwrap_err();
+    app.look_for_late_commits().await.unwrap();
     // At once, so that their statements are combined; the second time, each ends the grace of the first.
     let codes = (code().await, code().await);
     let mut pairs = join(exchange(app, &codes.0), exchange(app, &codes.1)).await;
