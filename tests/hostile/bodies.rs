@@ -90,7 +90,7 @@ async fn one_token_request_that_is_begun_leaves_the_only_slot_to_others() {
     drop(held);
 }
 
-/// The memory for many bodies in pieces of one byte, compared with the same bodies sent plainly.
+/// The memory for many bodies in small pieces, compared with the same bodies sent plainly.
 async fn pieces_cost_little(protocol: Protocol) {
     const SIZE: usize = 60_000;
     let _turn = attack::turn().await;
@@ -100,7 +100,7 @@ async fn pieces_cost_little(protocol: Protocol) {
     let target = Target::new(service.caller.base_url());
     let create = Request::create(&given!(service.team()).live);
     let process = Process::of(&service);
-    let mut growth = [Cut::Plain, Cut::Bytes].map(|cut| (cut, 0.0));
+    let mut growth = [Cut::Plain, Cut::Small].map(|cut| (cut, 0.0));
     for (cut, growth) in &mut growth {
         let memory = process.watch();
         let held = bodies::unended(&target, &create, protocol, (SIZE, *cut), count);
@@ -122,13 +122,13 @@ async fn pieces_cost_little(protocol: Protocol) {
 }
 
 #[tokio::test]
-async fn a_body_in_chunks_of_one_byte_takes_no_more_than_its_size() {
+async fn a_body_in_small_chunks_takes_no_more_than_its_size() {
     pieces_cost_little(Protocol::Http1).await;
 }
 
-/// hyper's HTTP/2 ends a connection with so many frames that are almost empty.
+/// The HTTP/2 of hyper ends a connection with so many frames that are almost empty.
 #[tokio::test]
-async fn a_body_in_frames_of_one_byte_takes_no_more_than_its_size() {
+async fn a_body_in_small_frames_takes_no_more_than_its_size() {
     pieces_cost_little(Protocol::Http2).await;
 }
 

@@ -102,6 +102,8 @@ pub fn unended_by_many(
 pub enum Cut {
     /// As few pieces as possible.
     Plain,
+    /// A chunk, or a frame, for each 16 bytes: as small as they may be (docs/decisions.md, B22).
+    Small,
     /// A chunk, or a frame, for each byte.
     Bytes,
 }
@@ -165,6 +167,7 @@ fn piece_size(cut: Cut) -> usize {
     match cut {
         // The largest frame allowed by default.
         Cut::Plain => 16_384,
+        Cut::Small => 16,
         Cut::Bytes => 1,
     }
 }
