@@ -11,8 +11,10 @@ use invoicing::domain::product::StatusFilter;
 use invoicing::domain::session::TokenSet;
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
+use slog::{Discard, Logger, o};
 use test_support::postgres::{Cluster, ask};
 
+use super::relay::{Relay, migrated};
 use super::session::{Mobile, assert_reused, pair};
 use super::slots::role_with;
 use super::support::{Service, live_key, plain};
@@ -183,6 +185,33 @@ async fn a_process_that_has_just_started_ends_no_grace_of_a_late_refresh() {
     mobile.refresh(&first.refresh_token).await.unwrap();
     pass(&mobile, 5).await;
     assert_reused(mobile.refresh(&first.refresh_token).await);
+}
+
+/// Every few seconds, and not only once.
+#[tokio::test]
+async fn the_background_tasks_keep_looking_for_late_commits() {
+    let (relay, url) = Relay::before(&migrated().await).await;
+    // The text of a prepared statement is sent only once.
+    let app = &service(&format!("{url}&prepared_statements=false"))
+        .await
+        .app;
+    let log = Logger::root(Discard, o!());
+    let two_looks = async {
+        let mut looks = 0;
+        while looks < 2 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let said = relay.take().into_iter().flatten();
+            looks += said.filter(|(_, said)| says(said, "backend_xid")).count();
+        }
+    };
+    tokio::select! {
+        () = app.run_background_tasks(&log) => panic!("they end"),
+        looked = tokio::time::timeout(Duration::from_secs(60), two_looks) => looked.unwrap(),
+    }
+}
+
+fn says(said: &[u8], text: &str) -> bool {
+    said.windows(text.len()).any(|part| part == text.as_bytes())
 }
 
 /// Refreshes while no commit is answered.
