@@ -20,6 +20,7 @@ mod limit;
 mod lines;
 pub mod log;
 pub mod mail;
+mod nagle;
 mod oidc;
 mod openapi;
 mod pace;

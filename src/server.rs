@@ -46,7 +46,7 @@ use crate::settings::{Settings, TlsFiles};
 use crate::start_error::StartError;
 use crate::trace::Traces;
 use crate::traffic::Traffic;
-use crate::{log, tls};
+use crate::{log, nagle, tls};
 
 /// How long a request may continue after the server was asked to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -172,6 +172,9 @@ impl<C: ServerContext> Server<C> {
             .tls(tls.map(ConfigTls::Dynamic))
             .start()
             .map_err(|error| StartError::building("--listen", error))?;
+        if let Err(error) = nagle::turn_off(http.local_addr()) {
+            warn!(log, "some responses wait 40 ms: Nagle's algorithm stays on"; "error" => %error);
+        }
         let files = settings
             .tls()
             .map(|files| (files.certificate.into(), files.key.into()));

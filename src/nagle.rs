@@ -1,0 +1,110 @@
+//! Turns Nagle's algorithm off on a listener that belongs to a library.
+//!
+//! dropshot makes its listening socket itself and hands it to nobody, and leaves Nagle's algorithm on. So what is written
+//! while the client has not acknowledged all of what was written before waits for that, 40 ms on Linux: the second of two
+//! responses at once on an HTTP/2 connection, and the first response on a new TLS connection. A connection takes the option over
+//! from the socket that accepted it (tcp(7), TCP_NODELAY), so it is enough to set it there.
+//!
+//! 1. The numbers of the process's sockets are in `/proc/self/fd`.
+//! 2. A number becomes a descriptor when it is sent over a socket to ourselves (unix(7), SCM_RIGHTS): the kernel makes a
+//!    duplicate, which is owned as `unsafe` code would have to promise otherwise.
+//! 3. The listener is the one that accepts connections at its address.
+
+use std::fs;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixDatagram;
+
+use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use rustix::net::sockopt::{set_tcp_nodelay, socket_acceptconn};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+/// Turns it off for all connections that this process accepts at `address` from now on.
+///
+/// # Errors
+/// Why it stays on: something keeps the process from `/proc`, or from sockets of its own.
+pub(crate) fn turn_off(address: SocketAddr) -> io::Result<()> {
+    let listener = find(|socket| {
+        socket_acceptconn(socket) == Ok(true) && socket.local_addr().ok() == Some(address)
+    });
+    let listener = listener?.ok_or_else(|| io::Error::other("the listener was not found"))?;
+    Ok(set_tcp_nodelay(listener, true)?)
+}
+
+/// Returns a duplicate of a socket of this process: steps 1 and 2. `is_it` may be asked about sockets of any kind.
+fn find(is_it: impl Fn(&TcpListener) -> bool) -> io::Result<Option<TcpListener>> {
+    let (here, there) = UnixDatagram::pair()?;
+    for entry in fs::read_dir("/proc/self/fd")? {
+        let entry = entry?;
+        let is_socket = fs::read_link(entry.path())
+            .is_ok_and(|it| it.as_os_str().as_encoded_bytes().starts_with(b"socket:"));
+        let number = entry.file_name().to_str().and_then(|it| it.parse().ok());
+        let Some(number) = number.filter(|_| is_socket) else {
+            continue;
+        };
+        // It may have been closed meanwhile.
+        let Ok(duplicate) = duplicate(number, &here, &there) else {
+            continue;
+        };
+        let socket = TcpListener::from(duplicate);
+        if is_it(&socket) {
+            return Ok(Some(socket));
+        }
+    }
+    Ok(None)
+}
+
+/// Step 2, from one end of a pair to the other.
+fn duplicate(number: RawFd, here: &UnixDatagram, there: &UnixDatagram) -> io::Result<OwnedFd> {
+    let rights = [number];
+    let rights = [ControlMessage::ScmRights(&rights)];
+    let byte = [IoSlice::new(b".")];
+    sendmsg::<()>(here.as_raw_fd(), &byte, &rights, MsgFlags::empty(), None)?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    recvmsg(
+        there,
+        &mut [IoSliceMut::new(&mut byte)],
+        &mut control,
+        flags,
+    )?;
+    let received = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    received.ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[test]
+    fn connections_accepted_at_the_address_send_at_once_and_others_do_not() {
+        let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let addresses = listeners.each_ref().map(|it| it.local_addr().unwrap());
+        // Accepted connections have the same address as their listener.
+        let _earlier = TcpStream::connect(addresses[0]).unwrap();
+        let (_accepted, _) = listeners[0].accept().unwrap();
+        turn_off(addresses[0]).unwrap();
+        let at_once = [0, 1].map(|number: usize| {
+            let _client = TcpStream::connect(addresses[number]).unwrap();
+            let (accepted, _) = listeners[number].accept().unwrap();
+            accepted.nodelay().unwrap()
+        });
+        assert_eq!(at_once, [true, false]);
+    }
+
+    #[test]
+    fn no_listener_at_the_address_is_an_error() {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+        let error = turn_off(address.unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), "the listener was not found");
+    }
+}
