@@ -100,6 +100,16 @@ pub(crate) fn surroundings(address: IpAddr) -> IpNet {
     IpNet::trunc(&around)
 }
 
+/// Returns the block that a site is part of. Whoever is given more than a site may well have all of a block: registries give a
+/// provider an IPv6 /32, or a /29 without asking why.
+pub(crate) fn block(site: IpNet) -> IpNet {
+    let block = match site {
+        IpNet::V4(site) => Ipv4Net::new_assert(site.addr(), 16).into(),
+        IpNet::V6(site) => Ipv6Net::new_assert(site.addr(), 28).into(),
+    };
+    IpNet::trunc(&block)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +119,13 @@ mod tests {
         let around = |text: &str| surroundings(text.parse().unwrap()).to_string();
         assert_eq!(around("2001:db8:1:2:3:4:5:6"), "2001:db8:1::/48");
         assert_eq!(around("::ffff:192.0.2.7"), "192.0.2.0/24");
+    }
+
+    #[test]
+    fn a_block_has_all_that_a_provider_is_given() {
+        let block = |text: &str| block(surroundings(text.parse().unwrap())).to_string();
+        assert_eq!(block("2001:db8:1:2:3:4:5:6"), "2001:db0::/28");
+        assert_eq!(block("192.0.2.7"), "192.0.0.0/16");
     }
 
     #[test]

@@ -1,8 +1,14 @@
 //! Room for strangers who wait, in which none can take all of it.
 //!
-//! A person may have all addresses of a site (IPv4 /24, IPv6 /48), and a few sites. When there is no room left, the newest of the
-//! site that has most of it is sent away, unless whoever comes would then have as much. So somebody else finds room, until there
-//! is no more than one of each site; and a site that is alone may have all of it.
+//! A person may have all addresses of a site (IPv4 /24, IPv6 /48), and all sites of a block (IPv4 /16, IPv6 /28). When there is
+//! no room left:
+//!
+//! 1. One of the block that has most of it is sent away, unless the block of whoever comes would then have as much.
+//! 2. If that is so, one of the same block is sent away, in the same way by sites.
+//! 3. It is the newest at the site that has most of the block's, and of such sites the one that came last.
+//!
+//! So somebody else finds room until there is no more than one of each block; and a block or site that is alone may have all of
+//! it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +17,7 @@ use foldhash::HashMap;
 use ipnet::IpNet;
 use tokio::sync::oneshot;
 
+use crate::client_address::block;
 use crate::domain::Error;
 
 /// Room for so many.
@@ -88,13 +95,33 @@ impl FairRoom {
 impl State {
     /// Makes room for one more of this site.
     fn send_one_away(&mut self, for_one_of: IpNet) -> Result<(), SentAway> {
-        let own = self.of_sites.get(&for_one_of).map_or(0, BTreeMap::len);
-        let most = self.of_sites.iter().max_by_key(|(_, its)| its.len());
-        let most = most.filter(|(_, its)| its.len() > own + 1);
-        let newest = most.and_then(|(site, its)| Some((*site, *its.keys().next_back()?)));
-        let (site, number) = newest.ok_or(SentAway)?;
-        self.remove(site, number);
+        let own = block(for_one_of);
+        let crowded = self.crowded_block(own);
+        // Step 2 compares sites; in step 1, any of the other block may leave.
+        let spared = match crowded == own {
+            true => self.of_sites.get(&for_one_of).map_or(0, BTreeMap::len) + 1,
+            false => 0,
+        };
+        let of_sites = self.of_sites.iter();
+        let (_, newest, site) = of_sites
+            .filter(|(site, its)| block(**site) == crowded && its.len() > spared)
+            .filter_map(|(site, its)| Some((its.len(), *its.keys().next_back()?, *site)))
+            .max()
+            .ok_or(SentAway)?;
+        self.remove(site, newest);
         Ok(())
+    }
+
+    /// The block from which one leaves for one of the block `own`: step 1.
+    fn crowded_block(&self, own: IpNet) -> IpNet {
+        let mut of_blocks: HashMap<IpNet, usize> = HashMap::default();
+        for (site, its) in &self.of_sites {
+            *of_blocks.entry(block(*site)).or_default() += its.len();
+        }
+        let of_own = of_blocks.get(&own).copied().unwrap_or_default();
+        let most = of_blocks.into_iter().max_by_key(|(_, number)| *number);
+        let most = most.filter(|(_, number)| *number > of_own + 1);
+        most.map_or(own, |(block, _)| block)
     }
 
     /// Removes one, if it is still there.
@@ -185,6 +212,23 @@ mod tests {
         assert_eq!(sent_away.count(), 2);
         assert!(enter(5).is_err());
         assert!(others.iter_mut().all(|it| !is_sent_away(it)));
+    }
+
+    #[test]
+    fn the_sites_of_a_block_that_fill_the_room_leave_for_those_of_others() {
+        let room = room(4);
+        let enter = |block: u8, site: u8| room.enter(surroundings([192, block, site, 1].into()));
+        let mut many: Vec<_> = (0..4).map(|site| enter(1, site).unwrap()).collect();
+        assert!(enter(1, 4).is_err());
+        let mut others = [enter(2, 0).unwrap(), enter(2, 0).unwrap()];
+        let sent_away: Vec<_> = many.iter_mut().map(is_sent_away).collect();
+        assert_eq!(sent_away, [false, false, true, true]);
+        // Either block would have three then; and of a block, sites are equal.
+        assert!(enter(1, 4).is_err() && enter(2, 0).is_err());
+        let _of_another_site = enter(2, 1).unwrap();
+        assert_eq!(others.each_mut().map(is_sent_away), [false, true]);
+        let _of_another_block = enter(3, 0).unwrap();
+        assert_eq!(room.state().taken, 4);
     }
 
     #[test]

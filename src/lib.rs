@@ -28,6 +28,7 @@ pub mod pages;
 mod pause;
 pub mod postgres;
 mod ranked;
+mod recent;
 pub mod server;
 pub mod settings;
 pub mod sql;

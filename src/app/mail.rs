@@ -5,8 +5,8 @@
 //! 1. The request is answered before anything is looked up, so neither the answer nor its time reveals whether there is such
 //!    an account. Room for the letter is reserved first, whether it is needed or not.
 //! 2. A few are looked up at a time, so a thousand requests do not keep others from the database. A request that was looked
-//!    up frees its room for others. While there is none, the newest request of the site that has most is
-//!    [dropped](crate::fair_room) for one of another site.
+//!    up frees its room for others. While there is none, one of the block or site that has most is
+//!    [dropped](crate::fair_room) for one of another.
 //! 3. The letter is counted, and the link stored, in one transaction, for one letter per user at a time. A fourth within an
 //!    hour is dropped, and so are those beyond what may wait for their turn.
 

@@ -235,7 +235,10 @@ impl Provider {
             }
             checked => checked,
         };
-        claims.map_err(|(Refusal::UnknownKey(why) | Refusal::Wrong(why))| Error::Unproven(why))
+        let claims = claims
+            .map_err(|(Refusal::UnknownKey(why) | Refusal::Wrong(why))| Error::Unproven(why))?;
+        turn.code_was_accepted();
+        Ok(claims)
     }
 
     /// Step 3.

@@ -1,8 +1,9 @@
 //! Limits how many callers wait for the provider at once, and how many wrong codes a network and a site may bring.
 //!
 //! A provider may take seconds for an answer, and a caller that waits for it holds a request of ours. So few wait at once, and
-//! none keeps strangers from anything else that they may do. When there is no room left, the newest of the site that has most
-//! of it is [sent away](crate::fair_room) for one of another site.
+//! none keeps strangers from anything else that they may do. When there is no room left, one of the block or site that
+//! has most of it is [sent away](crate::fair_room) for one of another. Networks from which somebody has come back with a code
+//! that was accepted have a room of their own, which nobody fills who has only invented codes.
 //!
 //! Even an invented code costs a request to the provider, in the name of this server; and a provider that gets too many from
 //! one client refuses all of them. So whoever brings codes that the provider does not accept has few tries: a network
@@ -17,9 +18,14 @@ use super::error::Error;
 use crate::client_address::{network, surroundings};
 use crate::fair_room::{FairRoom, Place};
 use crate::limit::SlowLimiter;
+use crate::recent::Recent;
 
 /// How many wait at once at most, however many requests there may be.
 const AT_MOST: usize = 64;
+
+/// How many networks from which somebody came back with an accepted code are remembered: twice as many at most. They take
+/// half a megabyte.
+const REMEMBERED: usize = 4_096;
 
 /// How many codes that are not accepted may come from one network at once.
 const CODES: u32 = 5;
@@ -31,6 +37,9 @@ const CODE_EVERY: u32 = 10;
 #[derive(Debug)]
 pub(super) struct Turns {
     room: Arc<FairRoom>,
+    /// For those at networks that are remembered.
+    room_for_known: Arc<FairRoom>,
+    known: Recent<IpAddr, ()>,
     /// Codes, until they are accepted.
     codes: SlowLimiter<IpAddr>,
     codes_of_sites: SlowLimiter<IpNet>,
@@ -42,6 +51,8 @@ impl Turns {
         let part = usize::try_from(max_concurrent_requests / 16).unwrap_or(AT_MOST);
         Turns {
             room: Arc::new(FairRoom::new(part.clamp(1, AT_MOST))),
+            room_for_known: Arc::new(FairRoom::new(part.clamp(1, AT_MOST))),
+            known: Recent::new(REMEMBERED),
             codes: SlowLimiter::new(CODES, CODE_EVERY),
             codes_of_sites: SlowLimiter::new(2 * CODES, CODE_EVERY / 2),
         }
@@ -78,7 +89,11 @@ impl Turns {
     }
 
     fn enter(&self, address: IpAddr) -> Option<Place> {
-        self.room.enter(surroundings(address)).ok()
+        let room = match self.known.find(&network(address)) {
+            Some(()) => &self.room_for_known,
+            None => &self.room,
+        };
+        room.enter(surroundings(address)).ok()
     }
 }
 
@@ -108,6 +123,13 @@ impl Turn<'_> {
     ) -> Result<T, Error> {
         let waited = self.place.wait(wait).await;
         waited.unwrap_or(Err(Error::SentAway))
+    }
+
+    /// Notes that the code was accepted.
+    pub(super) fn code_was_accepted(&self) {
+        if let Some(code) = &self.code {
+            code.turns.known.note(code.network, ());
+        }
     }
 
     /// Notes that the code was not accepted.
@@ -183,6 +205,20 @@ mod tests {
             waits.is_none()
         });
         assert_eq!(stay, [true, false]);
+    }
+
+    #[test]
+    fn networks_from_which_a_code_was_accepted_have_a_room_of_their_own() {
+        let turns = Turns::new(32);
+        let known = turns.take_with_code([198, 51, 100, 1].into()).unwrap();
+        known.code_was_accepted();
+        drop(known);
+        let _many = ["192.0.2.1", "192.8.2.2"].map(|it| take(&turns, it).unwrap());
+        assert!(take(&turns, "203.0.113.1").is_none());
+        // The same site, where nobody has come back with a good code.
+        assert!(take(&turns, "198.51.100.2").is_none());
+        let _two = [(); 2].map(|()| take(&turns, "198.51.100.1").unwrap());
+        assert!(take(&turns, "198.51.100.1").is_none());
     }
 
     #[test]

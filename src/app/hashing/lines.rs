@@ -25,8 +25,8 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many strangers may wait in one queue: more would not be served in time.
 const LINE: usize = 32;
 
-/// How many strangers may be the first of their network, of which no site [takes all](crate::fair_room), and how many known
-/// holders may wait. Each of them occupies one of the requests in progress, of which token requests need some, too.
+/// How many strangers may be the first of their network, of which no site or block [takes all](crate::fair_room), and how many
+/// known holders may wait. Each of them occupies one of the requests in progress, of which token requests need some, too.
 pub(super) const LINES: usize = 192;
 
 /// Fewer may wait behind the first of their network, by this factor.

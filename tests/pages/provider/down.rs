@@ -179,6 +179,45 @@ async fn who_waits_with_others_of_a_site_is_sent_away_for_somebody_of_another() 
     third.expect(503, "Example ID does not answer");
 }
 
+/// P29: strangers who come with invented codes, from however many sites, keep those out whose networks have never brought a
+/// good one.
+#[tokio::test]
+async fn who_signed_in_before_from_there_does_not_wait_for_room_among_strangers() {
+    let provider = Provider::start().await;
+    // Room for one stranger.
+    let settings = [
+        ("INVOICING_MAX_CONCURRENT_REQUESTS", "16"),
+        ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
+    ];
+    let Some(service) = provider.server(&settings) else {
+        return;
+    };
+    user(&service, ADA);
+    let mut browsers = [(); 4].map(|()| Browser::new(&service));
+    let mut back = Vec::new();
+    for browser in &mut browsers {
+        let left = browser.get("/sign-in/provider").await;
+        back.push(provider.comes_back(&left.location(), &somebody("1").email(ADA)));
+    }
+    let [before, stranger, other, ada] = &mut browsers;
+    let signed_in = come_back_from("203.0.113.1", before, &back[0]).await;
+    assert_eq!(signed_in.status(), 303, "{signed_in:?}");
+    provider.behaves(Manner::Silent);
+    let others = async {
+        while provider.silenced() < 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let other = come_back_from("198.51.100.1", other, &back[2]).await;
+        (other, come_back_from("203.0.113.1", ada, &back[3]).await)
+    };
+    let all = async { tokio::join!(come_back_from("192.0.2.1", stranger, &back[1]), others) };
+    let all = timeout(Duration::from_secs(60), all).await;
+    let (stranger, (other, ada)) = all.expect("all are answered");
+    stranger.expect(503, "Example ID does not answer");
+    other.expect(503, "Too many people sign in with Example ID just now");
+    ada.expect(503, "Example ID does not answer");
+}
+
 /// P29: a provider that gets too many made-up codes from this client would refuse all of them.
 #[tokio::test]
 async fn codes_that_nobody_has_go_to_the_provider_a_few_times_and_good_ones_go_on() {
