@@ -7,14 +7,15 @@
 //!
 //! 1. The numbers of the process's sockets are in `/proc/self/fd`.
 //! 2. A number becomes a descriptor when it is sent over a socket to ourselves (unix(7), SCM_RIGHTS): the kernel makes a
-//!    duplicate, which is owned as `unsafe` code would have to promise otherwise.
+//!    duplicate, so no `unsafe` is needed to own it. (pidfd_getfd(2) would do the same, where nothing forbids it.)
 //! 3. The listener is the one that accepts connections at its address.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
 
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
@@ -24,18 +25,15 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 /// Turns it off for all connections that this process accepts at `address` from now on.
 ///
 /// # Errors
-/// Why it stays on: something keeps the process from `/proc`, or from sockets of its own.
+/// Why it stays on: something keeps the process from `/proc`, or from sending itself a descriptor.
 pub(crate) fn turn_off(address: SocketAddr) -> io::Result<()> {
-    let listener = find(|socket| {
-        socket_acceptconn(socket) == Ok(true) && socket.local_addr().ok() == Some(address)
-    });
-    let listener = listener?.ok_or_else(|| io::Error::other("the listener was not found"))?;
-    Ok(set_tcp_nodelay(listener, true)?)
+    Ok(set_tcp_nodelay(find(address)?, true)?)
 }
 
-/// Returns a duplicate of a socket of this process: steps 1 and 2. `is_it` may be asked about sockets of any kind.
-fn find(is_it: impl Fn(&TcpListener) -> bool) -> io::Result<Option<TcpListener>> {
+/// Returns a duplicate of the listener.
+fn find(address: SocketAddr) -> io::Result<TcpListener> {
     let (here, there) = UnixDatagram::pair()?;
+    let mut why = io::Error::other("the listener was not found");
     for entry in fs::read_dir("/proc/self/fd")? {
         let entry = entry?;
         let is_socket = fs::read_link(entry.path())
@@ -44,20 +42,27 @@ fn find(is_it: impl Fn(&TcpListener) -> bool) -> io::Result<Option<TcpListener>>
         let Some(number) = number.filter(|_| is_socket) else {
             continue;
         };
-        // It may have been closed meanwhile.
-        let Ok(duplicate) = duplicate(number, &here, &there) else {
-            continue;
-        };
-        let socket = TcpListener::from(duplicate);
-        if is_it(&socket) {
-            return Ok(Some(socket));
+        match duplicate(number, &here, &there) {
+            Ok(Some(socket)) if is_listener(&socket, address) => return Ok(socket),
+            Ok(_) => {}
+            // It may have been closed meanwhile, but so it may be with each of them.
+            Err(error) => why = error,
         }
     }
-    Ok(None)
+    Err(why)
 }
 
-/// Step 2, from one end of a pair to the other.
-fn duplicate(number: RawFd, here: &UnixDatagram, there: &UnixDatagram) -> io::Result<OwnedFd> {
+/// Step 3. The socket may be of any kind.
+fn is_listener(socket: &TcpListener, address: SocketAddr) -> bool {
+    socket_acceptconn(socket) == Ok(true) && socket.local_addr().ok() == Some(address)
+}
+
+/// Step 2, from one end of a pair to the other. Returns `None` if it is no socket by now.
+fn duplicate(
+    number: RawFd,
+    here: &UnixDatagram,
+    there: &UnixDatagram,
+) -> io::Result<Option<TcpListener>> {
     let rights = [number];
     let rights = [ControlMessage::ScmRights(&rights)];
     let byte = [IoSlice::new(b".")];
@@ -76,7 +81,14 @@ fn duplicate(number: RawFd, here: &UnixDatagram, there: &UnixDatagram) -> io::Re
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,
     });
-    received.ok_or_else(|| io::ErrorKind::NotFound.into())
+    let received = File::from(received.ok_or(io::ErrorKind::NotFound)?);
+    if received.metadata()?.file_type().is_socket() {
+        return Ok(Some(OwnedFd::from(received).into()));
+    }
+    // Another thread may have opened a database under this number. To close any descriptor of a file ends all locks that the
+    // process has on it (fcntl_locking(2)), so this one stays open.
+    mem::forget(received);
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -87,11 +99,12 @@ mod tests {
 
     #[test]
     fn connections_accepted_at_the_address_send_at_once_and_others_do_not() {
-        let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let mut listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let addresses = listeners.each_ref().map(|it| it.local_addr().unwrap());
-        // Accepted connections have the same address as their listener.
+        // One that is accepted has the same address as its listener, and here the lower number.
         let _earlier = TcpStream::connect(addresses[0]).unwrap();
         let (_accepted, _) = listeners[0].accept().unwrap();
+        listeners[0] = listeners[0].try_clone().unwrap();
         turn_off(addresses[0]).unwrap();
         let at_once = [0, 1].map(|number: usize| {
             let _client = TcpStream::connect(addresses[number]).unwrap();
@@ -103,8 +116,7 @@ mod tests {
 
     #[test]
     fn no_listener_at_the_address_is_an_error() {
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
-        let error = turn_off(address.unwrap()).unwrap_err();
+        let error = turn_off("192.0.2.1:1".parse().unwrap()).unwrap_err();
         assert_eq!(error.to_string(), "the listener was not found");
     }
 }

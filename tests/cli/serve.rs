@@ -50,9 +50,9 @@ fn the_second_of_two_responses_does_not_wait_until_the_first_is_acknowledged() {
         }
         took.push(begun.elapsed());
     }
-    // On a new connection, some are acknowledged at once.
+    // On a new connection, the first are acknowledged at once.
     took.sort();
-    assert!(took[10] < Duration::from_millis(35), "{took:?}");
+    assert!(took[4] < Duration::from_millis(35), "{took:?}");
 }
 
 #[test]
