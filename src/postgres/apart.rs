@@ -4,6 +4,9 @@
 //! went alone afterwards. It has spoilt the group if it was refused alone, too, or was [slow](SLOW). If its holder
 //! [often](OFTEN) shares failed statements, it is enough that a [lock may have kept](KEPT) the change: otherwise one whose
 //! changes are not quite slow could have groups undone all the time.
+//!
+//! Where commits wait for a standby, a group that goes alone takes seconds. So whoever spoilt it goes alone for longer than
+//! that took, or it would be undone again at once.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,26 +15,47 @@ use tokio::time::Instant;
 
 use crate::domain::holder::Holder;
 
-/// How long the changes of a holder that spoilt a group go alone.
+/// How long the changes of a holder that spoilt a group go alone at least.
 const APART: Duration = Duration::from_secs(1);
 
-/// A change that shared the failed statement and takes longer than this alone has waited for a lock there, too. This is
-/// longer than a group waits for a lock, and than all changes of a group take when they go alone at the same time.
+/// They go alone for longer, by this factor of how long the others of the group took alone, where commits wait for a standby
+/// or connections are few.
+const OF_COST: u32 = 10;
+
+/// They never go alone for longer than this.
+const LONGEST_APART: Duration = Duration::from_secs(30);
+
+/// A change that shared the failed statement, and whose script takes longer than this alone, has waited for a lock there,
+/// too. This is longer than a group waits for a lock, and than all changes of a group take when they go alone at the same
+/// time.
 const SLOW: Duration = Duration::from_millis(200);
 
-/// A change that takes this long alone may have waited for a lock: as long as a group does (`transaction.rs`).
+/// A change whose script takes this long alone may have waited for a lock: as long as a group does (`transaction.rs`).
 const KEPT: Duration = Duration::from_millis(50);
 
 /// In how many groups undone within [`APART`] a holder may share the failed statement.
 const OFTEN: u32 = 3;
 
-/// Changes that begin to go alone within this time were in one group.
+/// Changes that learn within this time that their group was undone were in one group.
 const TOGETHER: Duration = Duration::from_millis(20);
+
+/// How a change went alone after its group was undone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WentAlone {
+    /// When the group was undone.
+    pub(crate) undone: Instant,
+    /// Whether it shared the failed statement.
+    pub(crate) is_suspect: bool,
+    /// Whether it was refused alone, too.
+    pub(crate) was_refused: bool,
+    /// How long its script took, without the commit.
+    pub(crate) took: Duration,
+}
 
 /// The holders whose changes go alone.
 #[derive(Default)]
 pub(super) struct Apart {
-    /// Until when.
+    /// Until when. Those whose time is over are kept for a while: it may still turn out that they cost more.
     until: HashMap<Holder, Instant>,
     /// Who has shared failed statements of late.
     shared: HashMap<Holder, Shared>,
@@ -47,8 +71,8 @@ struct Shared {
 impl Apart {
     /// Whether the changes of `holder` go alone at `now`.
     pub(super) fn has(&mut self, holder: Holder, now: Instant) -> bool {
-        self.until.retain(|_, until| *until > now);
-        self.until.contains_key(&holder)
+        self.until.retain(|_, until| *until + LONGEST_APART > now);
+        self.until.get(&holder).is_some_and(|until| *until > now)
     }
 
     /// Notes that `holder` has spoilt a group.
@@ -56,18 +80,17 @@ impl Apart {
         self.until.insert(holder, now + APART);
     }
 
-    /// Notes how a change went alone that may have spoilt its group, and ended at `now`.
-    pub(super) fn went_alone(
-        &mut self,
-        holder: Holder,
-        was_refused: bool,
-        took: Duration,
-        now: Instant,
-    ) {
-        let is_often = took >= KEPT && self.shares(holder, now - took);
-        if was_refused || took >= SLOW || is_often {
+    /// Notes how a change of `holder` went alone, and has ended at `now`.
+    pub(super) fn went_alone(&mut self, holder: Holder, how: WentAlone, now: Instant) {
+        let is_often = how.is_suspect && how.took >= KEPT && self.shares(holder, how.undone);
+        if how.is_suspect && (how.was_refused || how.took >= SLOW) || is_often {
             self.insert(holder, now);
         }
+        let cost = (now - how.undone) * OF_COST;
+        let end = how.undone + cost.min(LONGEST_APART);
+        // Whoever has spoilt this group.
+        let spoilers = self.until.values_mut().filter(|it| **it > how.undone);
+        spoilers.for_each(|until| *until = end.max(*until));
     }
 
     /// Counts that a change of `holder`, whose group was undone at `undone`, shared the failed statement. Returns whether
@@ -91,13 +114,23 @@ impl Apart {
 mod tests {
     use super::*;
 
+    /// A suspect whose script took this long, and who waited for nothing else.
+    fn alone(undone: Instant, took: Duration) -> WentAlone {
+        WentAlone {
+            undone,
+            is_suspect: true,
+            was_refused: false,
+            took,
+        }
+    }
+
     #[test]
     fn who_shares_the_failed_statement_of_many_groups_within_a_second_goes_apart() {
         let (mut apart, begun) = (Apart::default(), Instant::now());
         let mut goes_apart = |millis| {
-            let ended = begun + Duration::from_millis(millis) + KEPT;
-            apart.went_alone(Holder::Service, false, KEPT, ended);
-            apart.has(Holder::Service, ended)
+            let undone = begun + Duration::from_millis(millis);
+            apart.went_alone(Holder::Service, alone(undone, KEPT), undone + KEPT);
+            apart.has(Holder::Service, undone + KEPT)
         };
         // Several changes of a group count once.
         assert_eq!([0, 5, 50, 60, 100].map(&mut goes_apart), [false; 5]);
@@ -109,14 +142,54 @@ mod tests {
 
     #[test]
     fn who_is_refused_alone_or_slow_has_spoilt_the_group() {
-        let now = Instant::now() + SLOW;
-        let goes_apart = |was_refused, took| {
+        let undone = Instant::now();
+        let goes_apart = |how: WentAlone| {
             let mut apart = Apart::default();
-            apart.went_alone(Holder::Service, was_refused, took, now);
-            apart.has(Holder::Service, now)
+            apart.went_alone(Holder::Service, how, undone + SLOW);
+            apart.has(Holder::Service, undone + SLOW)
         };
-        assert!(goes_apart(true, Duration::ZERO));
-        assert!(goes_apart(false, SLOW));
-        assert!(!goes_apart(false, SLOW - Duration::from_millis(1)));
+        let quick = alone(undone, SLOW - Duration::from_millis(1));
+        let refused = WentAlone {
+            was_refused: true,
+            ..quick
+        };
+        assert!(goes_apart(refused));
+        assert!(goes_apart(alone(undone, SLOW)));
+        // What takes long is the commit, or to get a connection.
+        assert!(!goes_apart(quick));
+        let of_another_statement = WentAlone {
+            is_suspect: false,
+            ..refused
+        };
+        assert!(!goes_apart(of_another_statement));
+    }
+
+    #[test]
+    fn who_has_spoilt_a_group_goes_alone_for_ten_times_as_long_as_that_cost_another() {
+        let undone = Instant::now();
+        let apart = |millis| {
+            let mut apart = Apart::default();
+            apart.insert(Holder::Service, undone);
+            let ended = undone + Duration::from_millis(millis);
+            // Others ask meanwhile.
+            assert!(!apart.has(Holder::Strangers, ended));
+            let how = WentAlone {
+                is_suspect: false,
+                ..alone(undone, Duration::ZERO)
+            };
+            apart.went_alone(Holder::Strangers, how, ended);
+            assert!(!apart.has(Holder::Strangers, ended));
+            (apart.until[&Holder::Service] - undone).as_secs()
+        };
+        assert_eq!([0, 90, 300, 2_500, 9_000].map(apart), [1, 1, 3, 25, 30]);
+    }
+
+    #[test]
+    fn a_group_costs_nothing_to_those_who_spoilt_an_earlier_one() {
+        let (mut apart, begun) = (Apart::default(), Instant::now());
+        apart.insert(Holder::Service, begun);
+        let undone = begun + APART;
+        apart.went_alone(Holder::Strangers, alone(undone, KEPT), undone + 9 * APART);
+        assert_eq!(apart.until[&Holder::Service], begun + APART);
     }
 }

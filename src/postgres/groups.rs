@@ -31,7 +31,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
-use super::apart::Apart;
+use super::apart::{Apart, WentAlone};
 use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
 use super::gather::gather;
@@ -118,12 +118,10 @@ impl Groups {
         !self.0.state().apart.has(holder, Instant::now())
     }
 
-    /// Notes how a change went alone after its group was undone and it may have spoilt it: step 5.
-    pub(super) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
+    /// Notes how a change went alone after its group was undone: step 5.
+    pub(super) fn went_alone(&self, holder: Holder, how: WentAlone) {
         let mut state = self.0.state();
-        state
-            .apart
-            .went_alone(holder, was_refused, took, Instant::now());
+        state.apart.went_alone(holder, how, Instant::now());
     }
 
     /// Steps 1 and 2, for one change.

@@ -94,7 +94,6 @@ mod transaction;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -108,6 +107,7 @@ use migrate::WhenEmpty;
 use pool::open_pool;
 use slots::Slots;
 
+pub(crate) use apart::WentAlone;
 pub use handle::{Access, Handle};
 pub(crate) use lookups::Lookups;
 pub use seat::Seat;
@@ -177,9 +177,9 @@ impl Postgres {
         self.groups.takes(holder)
     }
 
-    /// Notes how a change went alone after its group was undone and it may have spoilt it ([`groups`]).
-    pub(crate) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
-        self.groups.went_alone(holder, was_refused, took);
+    /// Notes how a change went alone after its group was undone ([`groups`]).
+    pub(crate) fn went_alone(&self, holder: Holder, how: WentAlone) {
+        self.groups.went_alone(holder, how);
     }
 
     /// Takes a place in a group for a change that decides upon `subjects` and has until `deadline`. It ends with

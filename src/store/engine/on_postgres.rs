@@ -2,13 +2,15 @@
 //! with others runs again by itself.
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
 use crate::postgres::retry::{Attempts, require_time};
-use crate::postgres::{Access, Lookups, Postgres};
+use crate::postgres::{Access, Lookups, Postgres, WentAlone};
 use crate::sql::ScriptError;
 use crate::store::sql::{Batch, Sql};
 
@@ -36,10 +38,16 @@ pub(super) async fn in_group<T>(
     if let ControlFlow::Break(answer) = attempts.next(attempt).await {
         return answer;
     }
+    let undone = Instant::now();
     let (answer, took) = alone(postgres, attempts, Access::Changing, holder, script).await;
-    if is_suspect {
-        postgres.went_alone(holder, answer.is_err(), took);
-    }
+    let how = WentAlone {
+        undone,
+        is_suspect,
+        // For want of a connection is no fault of its own.
+        was_refused: !matches!(answer, Ok(_) | Err(Error::Unavailable(_))),
+        took,
+    };
+    postgres.went_alone(holder, how);
     answer
 }
 
@@ -85,8 +93,8 @@ pub(super) async fn by_itself<T>(
     answer
 }
 
-/// Runs a script in a transaction of its own, as many times as it has to be run. Also returns how long it had a
-/// connection in all.
+/// Runs a script in a transaction of its own, as many times as it has to be run. Also returns how long it ran in all, without
+/// its commits: those take no locks, but may wait for a standby.
 async fn alone<T>(
     postgres: &Postgres,
     mut attempts: Attempts,
@@ -103,9 +111,8 @@ async fn alone<T>(
             require_time(deadline)?;
             let begun = Instant::now();
             let result = script(Sql::Postgres(&handle)).await;
-            let ended = handle.end(result).await;
             took += begun.elapsed();
-            ended
+            handle.end(result).await
         };
         if let ControlFlow::Break(answer) = attempts.next(attempt).await {
             return (answer, took);

@@ -112,7 +112,26 @@ async fn who_may_not_any_more_is_refused_and_who_may_is_not() {
 
 #[tokio::test]
 async fn who_spoils_what_several_teams_say_together_goes_alone_and_they_do_not() {
+    only_the_spoiler_goes_alone(&Service::new().await).await;
+}
+
+/// Commits wait for a standby, for one.
+#[tokio::test]
+async fn who_only_waits_for_the_commit_has_not_spoilt_the_group() {
     let service = Service::new().await;
+    let slow = "
+        CREATE FUNCTION wait_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF current_setting('test.waited', true) = 'yes' THEN RETURN NULL; END IF;
+            PERFORM set_config('test.waited', 'yes', true), pg_sleep(0.25);
+            RETURN NULL;
+        END $$;
+        CREATE CONSTRAINT TRIGGER wait_once AFTER UPDATE ON product DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION wait_once()";
+    ask(service.database().url(), slow);
+    only_the_spoiler_goes_alone(&service).await;
+}
+
+async fn only_the_spoiler_goes_alone(service: &Service) {
     let mut products = Vec::new();
     for _ in 0..CROWD {
         let key = service.writer().await;
