@@ -101,11 +101,11 @@ pub(crate) fn surroundings(address: IpAddr) -> IpNet {
 }
 
 /// Returns the block that a site is part of. Whoever is given more than a site may well have all of a block: registries give a
-/// provider an IPv6 /32, or a /29 without asking why.
+/// provider an IPv6 /29 without asking why. IPv4 addresses are scarce, and the neighbours of an attacker should be few.
 pub(crate) fn block(site: IpNet) -> IpNet {
     let block = match site {
-        IpNet::V4(site) => Ipv4Net::new_assert(site.addr(), 16).into(),
-        IpNet::V6(site) => Ipv6Net::new_assert(site.addr(), 28).into(),
+        IpNet::V4(site) => Ipv4Net::new_assert(site.addr(), 20).into(),
+        IpNet::V6(site) => Ipv6Net::new_assert(site.addr(), 29).into(),
     };
     IpNet::trunc(&block)
 }
@@ -124,8 +124,8 @@ mod tests {
     #[test]
     fn a_block_has_all_that_a_provider_is_given() {
         let block = |text: &str| block(surroundings(text.parse().unwrap())).to_string();
-        assert_eq!(block("2001:db8:1:2:3:4:5:6"), "2001:db0::/28");
-        assert_eq!(block("192.0.2.7"), "192.0.0.0/16");
+        assert_eq!(block("2001:db8:1:2:3:4:5:6"), "2001:db8::/29");
+        assert_eq!(block("192.0.2.7"), "192.0.0.0/20");
     }
 
     #[test]

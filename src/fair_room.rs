@@ -1,14 +1,14 @@
 //! Room for strangers who wait, in which none can take all of it.
 //!
-//! A person may have all addresses of a site (IPv4 /24, IPv6 /48), and all sites of a block (IPv4 /16, IPv6 /28). When there is
+//! A person may have all addresses of a site (IPv4 /24, IPv6 /48), and all sites of a block (IPv4 /20, IPv6 /29). When there is
 //! no room left:
 //!
 //! 1. One of the block that has most of it is sent away, unless the block of whoever comes would then have as much.
 //! 2. If that is so, one of the same block is sent away, in the same way by sites.
 //! 3. It is the newest at the site that has most of the block's, and of such sites the one that came last.
 //!
-//! So somebody else finds room until there is no more than one of each block; and a block or site that is alone may have all of
-//! it.
+//! So somebody else finds room until there is no more than one of each block, and only whoever is alone in its block is never
+//! sent away. A block or site that is alone may have all of it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,7 +50,7 @@ pub(crate) struct SentAway;
 
 impl From<SentAway> for Error {
     fn from(_: SentAway) -> Error {
-        Error::unavailable("too many wait, and none at another site has more")
+        Error::unavailable("too many wait, and no other block or site has more")
     }
 }
 
@@ -115,6 +115,7 @@ impl State {
     /// The block from which one leaves for one of the block `own`: step 1.
     fn crowded_block(&self, own: IpNet) -> IpNet {
         let mut of_blocks: HashMap<IpNet, usize> = HashMap::default();
+        of_blocks.reserve(self.of_sites.len());
         for (site, its) in &self.of_sites {
             *of_blocks.entry(block(*site)).or_default() += its.len();
         }
@@ -229,6 +230,15 @@ mod tests {
         assert_eq!(others.each_mut().map(is_sent_away), [false, true]);
         let _of_another_block = enter(3, 0).unwrap();
         assert_eq!(room.state().taken, 4);
+    }
+
+    #[test]
+    fn of_a_block_the_newest_of_the_site_that_has_most_leaves() {
+        let room = room(3);
+        let enter = |block: u8, site: u8| room.enter(surroundings([192, block, site, 1].into()));
+        let mut here = [enter(1, 1), enter(1, 1), enter(1, 2)].map(Result::unwrap);
+        let _other = enter(32, 1).unwrap();
+        assert_eq!(here.each_mut().map(is_sent_away), [false, true, false]);
     }
 
     #[test]

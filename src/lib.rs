@@ -28,7 +28,6 @@ pub mod pages;
 mod pause;
 pub mod postgres;
 mod ranked;
-mod recent;
 pub mod server;
 pub mod settings;
 pub mod sql;

@@ -22,7 +22,7 @@ use crate::domain::browser_session::InBrowser;
 use crate::domain::id::{IdentityId, UserId};
 use crate::domain::identity::{Claims, IDENTITIES_PER_USER, Identity};
 use crate::domain::input::typed_text;
-use crate::domain::secret::Secret;
+use crate::domain::secret::{Digest, Secret};
 use crate::domain::user::User;
 use crate::domain::ways_to_sign_in::{SwitchedOn, Way};
 use crate::sql::ScriptError;
@@ -54,6 +54,24 @@ impl App {
     ) -> Result<Option<AuthenticationRequest>, Error> {
         let requests = self.authentication_requests().await?;
         Ok(requests.open(cookie, self.now()))
+    }
+
+    /// The value of the cookie that a browser keeps in which this identity came back with a good code.
+    ///
+    /// # Errors
+    /// Any store error.
+    pub async fn returning_browser(&self, identity: &Digest) -> Result<Secret, Error> {
+        let requests = self.authentication_requests().await?;
+        requests.seal_returning(identity)
+    }
+
+    /// The identity that came back to the browser with this cookie, if it is valid.
+    ///
+    /// # Errors
+    /// Any store error.
+    pub async fn find_returning_browser(&self, cookie: &str) -> Result<Option<Digest>, Error> {
+        let requests = self.authentication_requests().await?;
+        Ok(requests.open_returning(cookie))
     }
 
     async fn authentication_requests(&self) -> Result<&AuthenticationRequests, Error> {

@@ -1,4 +1,5 @@
-//! Authentication requests: a browser's way to the OpenID provider and back (docs/decisions.md, P29).
+//! Authentication requests: a browser's way to the OpenID provider and back (docs/decisions.md, P29). And what such a browser
+//! keeps for the next time.
 //!
 //! 1. The browser carries the request in a cookie of its own: the purpose, where to go afterwards, and the state, nonce and
 //!    PKCE verifier, 256 random bits each.
@@ -7,6 +8,8 @@
 //! 3. It is valid for ten minutes, by our own clock.
 //! 4. It works once: the answer that uses the cookie removes it, and the code in that answer works once at the provider (RFC
 //!    6749, 4.1.2), and only with this verifier (RFC 7636). So nothing has to be stored that strangers could fill.
+//! 5. A browser in which a user has come back with a good code keeps a cookie that says whose identity it was, sealed under the
+//!    same key. It grants nothing, but whoever has none brings codes as a stranger.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,7 +20,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::Error;
 use super::id::BrowserSessionId;
-use super::secret::Secret;
+use super::secret::{Digest, Secret};
 use super::time::Timestamp;
 
 /// How long a user may be at the provider.
@@ -28,6 +31,9 @@ pub const WAY_BACK_LENGTH: usize = 2_000;
 
 /// What the key is for. Another format needs another text.
 const FORMAT: &[u8] = b"invoicing authentication request 1";
+
+/// The same, of the cookie that a browser keeps.
+const RETURNING: &[u8] = b"invoicing returning browser 1";
 
 /// Why a browser is sent to the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,30 +138,49 @@ impl AuthenticationRequests {
     /// # Errors
     /// [`Error::Internal`] when it cannot be sealed.
     pub(crate) fn seal(&self, request: &AuthenticationRequest) -> Result<Secret, Error> {
-        let mut text = request.to_text().into_bytes();
-        let nonce = self
-            .0
-            .seal_in_place_append_tag(Aad::from(FORMAT), &mut text)
-            .map_err(|_| Error::internal("an authentication request could not be sealed"))?;
-        let sealed = [nonce.as_ref().as_slice(), &text].concat();
-        Ok(Secret::from_text(URL_SAFE_NO_PAD.encode(sealed)))
+        self.seal_bytes(FORMAT, request.to_text().into_bytes())
     }
 
     /// Opens a cookie, unless it is not ours or too old: step 3.
     pub(crate) fn open(&self, cookie: &str, now: Timestamp) -> Option<AuthenticationRequest> {
-        let sealed = URL_SAFE_NO_PAD.decode(cookie).ok()?;
-        let (nonce, text) = sealed.split_at_checked(NONCE_LEN)?;
-        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-        let mut text = text.to_vec();
-        let text = self
-            .0
-            .open_in_place(nonce, Aad::from(FORMAT), &mut text)
-            .ok()?;
-        let request = AuthenticationRequest::from_text(std::str::from_utf8(text).ok()?)?;
+        let text = String::from_utf8(self.open_bytes(FORMAT, cookie)?).ok()?;
+        let request = AuthenticationRequest::from_text(&text)?;
         // A request that started later than that was made by a clock that is more than ten minutes ahead.
         let is_in_time =
             now < request.begun_at.after(LIFETIME) && request.begun_at <= now.after(LIFETIME);
         is_in_time.then_some(request)
+    }
+
+    /// The value of the cookie that says whose identity came back to a browser: step 5.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when it cannot be sealed.
+    pub(crate) fn seal_returning(&self, identity: &Digest) -> Result<Secret, Error> {
+        self.seal_bytes(RETURNING, identity.as_bytes().to_vec())
+    }
+
+    /// Opens that cookie, unless it is not ours.
+    pub(crate) fn open_returning(&self, cookie: &str) -> Option<Digest> {
+        let identity = self.open_bytes(RETURNING, cookie)?;
+        Some(Digest::from_bytes(identity.try_into().ok()?))
+    }
+
+    fn seal_bytes(&self, format: &[u8], mut bytes: Vec<u8>) -> Result<Secret, Error> {
+        let nonce = self
+            .0
+            .seal_in_place_append_tag(Aad::from(format), &mut bytes)
+            .map_err(|_| Error::internal("a cookie could not be sealed"))?;
+        let sealed = [nonce.as_ref().as_slice(), &bytes].concat();
+        Ok(Secret::from_text(URL_SAFE_NO_PAD.encode(sealed)))
+    }
+
+    fn open_bytes(&self, format: &[u8], cookie: &str) -> Option<Vec<u8>> {
+        let sealed = URL_SAFE_NO_PAD.decode(cookie).ok()?;
+        let (nonce, bytes) = sealed.split_at_checked(NONCE_LEN)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let mut bytes = bytes.to_vec();
+        let opened = self.0.open_in_place(nonce, Aad::from(format), &mut bytes);
+        Some(opened.ok()?.to_vec())
     }
 }
 
@@ -169,6 +194,20 @@ mod tests {
 
     fn requests(key: u8) -> AuthenticationRequests {
         AuthenticationRequests::new([key; 32]).unwrap()
+    }
+
+    #[test]
+    fn what_a_returning_browser_keeps_is_ours_and_nothing_else() {
+        let identity = Digest::of(b"ada");
+        let kept = requests(7).seal_returning(&identity).unwrap();
+        assert_eq!(requests(7).open_returning(kept.reveal()), Some(identity));
+        assert_eq!(requests(8).open_returning(kept.reveal()), None);
+        assert!(requests(7).open(kept.reveal(), NOW).is_none());
+        let request = AuthenticationRequest::new(Purpose::SignIn, "/", NOW);
+        let request = requests(7).seal(&request).unwrap();
+        for wrong in [request.reveal(), "", "x", &kept.reveal()[1..]] {
+            assert_eq!(requests(7).open_returning(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -44,6 +44,7 @@ use crate::domain;
 use crate::domain::authentication_request::{AuthenticationRequest, Purpose};
 use crate::domain::browser_session::LIFETIME;
 use crate::domain::identity::Claims;
+use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::log::Throttle;
 use crate::settings::{Oidc, Origin};
@@ -147,12 +148,17 @@ impl Provider {
         self.turns.take(address).ok_or(Error::Busy)
     }
 
-    /// The same, for a caller who brings a code.
+    /// The same, for a caller who brings a code, in a browser to which this identity came back before, if any did.
     ///
     /// # Errors
-    /// [`Error::Busy`], also when that network has brought too many that were not accepted.
-    pub(crate) fn turn_with_code(&self, address: IpAddr) -> Result<Turn<'_>, Error> {
-        self.turns.take_with_code(address).ok_or(Error::Busy)
+    /// [`Error::Busy`], also when that identity, or else that network, has brought too many that were not accepted.
+    pub(crate) fn turn_with_code(
+        &self,
+        address: IpAddr,
+        returning: Option<Digest>,
+    ) -> Result<Turn<'_>, Error> {
+        let turn = self.turns.take_with_code(address, returning);
+        turn.ok_or(Error::Busy)
     }
 
     /// Returns where to send a user at this address: step 2. `anew` says whether they are to sign in there again.
@@ -235,10 +241,7 @@ impl Provider {
             }
             checked => checked,
         };
-        let claims = claims
-            .map_err(|(Refusal::UnknownKey(why) | Refusal::Wrong(why))| Error::Unproven(why))?;
-        turn.code_was_accepted();
-        Ok(claims)
+        claims.map_err(|(Refusal::UnknownKey(why) | Refusal::Wrong(why))| Error::Unproven(why))
     }
 
     /// Step 3.

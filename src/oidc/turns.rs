@@ -2,12 +2,13 @@
 //!
 //! A provider may take seconds for an answer, and a caller that waits for it holds a request of ours. So few wait at once, and
 //! none keeps strangers from anything else that they may do. When there is no room left, one of the block or site that
-//! has most of it is [sent away](crate::fair_room) for one of another. Networks from which somebody has come back with a code
-//! that was accepted have a room of their own, which nobody fills who has only invented codes.
+//! has most of it is [sent away](crate::fair_room) for one of another. Browsers to which a user of this service came back with a good
+//! code before have a room of their own, which nobody fills who is no user here.
 //!
 //! Even an invented code costs a request to the provider, in the name of this server; and a provider that gets too many from
 //! one client refuses all of them. So whoever brings codes that the provider does not accept has few tries: a network
 //! [`CODES`] at once, and then one every [`CODE_EVERY`] seconds, and a site twice as many. Accepted codes are not counted.
+//! A returning browser has as many as a network, counted by the identity: so no stranger at the same network uses them up.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,16 +17,12 @@ use ipnet::IpNet;
 
 use super::error::Error;
 use crate::client_address::{network, surroundings};
+use crate::domain::secret::Digest;
 use crate::fair_room::{FairRoom, Place};
 use crate::limit::SlowLimiter;
-use crate::recent::Recent;
 
-/// How many wait at once at most, however many requests there may be.
+/// How many strangers wait at once at most, and how many in returning browsers, however many requests there may be.
 const AT_MOST: usize = 64;
-
-/// How many networks from which somebody came back with an accepted code are remembered: twice as many at most. They take
-/// half a megabyte.
-const REMEMBERED: usize = 4_096;
 
 /// How many codes that are not accepted may come from one network at once.
 const CODES: u32 = 5;
@@ -33,49 +30,68 @@ const CODES: u32 = 5;
 /// After how many seconds one more may come.
 const CODE_EVERY: u32 = 10;
 
+/// Whose codes are counted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum By {
+    Network(IpAddr),
+    /// The digest of an identity that came back to the caller's browser before.
+    Identity([u8; 32]),
+}
+
 /// The callers that wait.
 #[derive(Debug)]
 pub(super) struct Turns {
     room: Arc<FairRoom>,
-    /// For those at networks that are remembered.
-    room_for_known: Arc<FairRoom>,
-    known: Recent<IpAddr, ()>,
+    room_for_returning: Arc<FairRoom>,
     /// Codes, until they are accepted.
-    codes: SlowLimiter<IpAddr>,
+    codes: SlowLimiter<By>,
     codes_of_sites: SlowLimiter<IpNet>,
 }
 
 impl Turns {
-    /// Strangers have a quarter of all requests; a quarter of that is for the provider.
+    /// Strangers have a quarter of all requests. A quarter of that is for those who wait for the provider, and as much again for
+    /// returning browsers.
     pub(super) fn new(max_concurrent_requests: u32) -> Turns {
         let part = usize::try_from(max_concurrent_requests / 16).unwrap_or(AT_MOST);
         Turns {
             room: Arc::new(FairRoom::new(part.clamp(1, AT_MOST))),
-            room_for_known: Arc::new(FairRoom::new(part.clamp(1, AT_MOST))),
-            known: Recent::new(REMEMBERED),
+            room_for_returning: Arc::new(FairRoom::new(part.clamp(1, AT_MOST))),
             codes: SlowLimiter::new(CODES, CODE_EVERY),
             codes_of_sites: SlowLimiter::new(2 * CODES, CODE_EVERY / 2),
         }
     }
 
-    /// Takes a turn for a caller at this address who brings a code; `None` if there is no room, or that network or site has
-    /// brought too many that were not accepted.
-    pub(super) fn take_with_code(&self, address: IpAddr) -> Option<Turn<'_>> {
-        let network = network(address);
-        if !self.codes.take(network) {
+    /// Takes a turn for a caller at this address who brings a code, in a browser to which this identity came back before, if
+    /// any did. `None` if there is no room, or that identity, or else that network or site, has brought too many that were not
+    /// accepted.
+    pub(super) fn take_with_code(
+        &self,
+        address: IpAddr,
+        returning: Option<Digest>,
+    ) -> Option<Turn<'_>> {
+        let site = surroundings(address);
+        let by = match returning {
+            Some(identity) => By::Identity(*identity.as_bytes()),
+            None => By::Network(network(address)),
+        };
+        if !self.codes.take(by) {
             return None;
         }
-        if !self.codes_of_sites.take(surroundings(network)) {
-            self.codes.give_back(network);
+        let of_site = returning.is_none().then_some(site);
+        if of_site.is_some_and(|site| !self.codes_of_sites.take(site)) {
+            self.codes.give_back(by);
             return None;
         }
         let code = Code {
             turns: self,
-            network,
+            by,
+            of_site,
             may_be_good: true,
         };
+        let place = returning.and_then(|_| self.room_for_returning.enter(site).ok());
+        let place = place.or_else(|| self.room.enter(site).ok())?;
         Some(Turn {
-            place: self.enter(address)?,
+            place,
             code: Some(code),
         })
     }
@@ -83,17 +99,9 @@ impl Turns {
     /// Takes a turn for a caller at this address; `None` if there is no room.
     pub(super) fn take(&self, address: IpAddr) -> Option<Turn<'_>> {
         Some(Turn {
-            place: self.enter(address)?,
+            place: self.room.enter(surroundings(address)).ok()?,
             code: None,
         })
-    }
-
-    fn enter(&self, address: IpAddr) -> Option<Place> {
-        let room = match self.known.find(&network(address)) {
-            Some(()) => &self.room_for_known,
-            None => &self.room,
-        };
-        room.enter(surroundings(address)).ok()
     }
 }
 
@@ -108,7 +116,8 @@ pub(crate) struct Turn<'t> {
 #[derive(Debug)]
 struct Code<'t> {
     turns: &'t Turns,
-    network: IpAddr,
+    by: By,
+    of_site: Option<IpNet>,
     may_be_good: bool,
 }
 
@@ -125,13 +134,6 @@ impl Turn<'_> {
         waited.unwrap_or(Err(Error::SentAway))
     }
 
-    /// Notes that the code was accepted.
-    pub(super) fn code_was_accepted(&self) {
-        if let Some(code) = &self.code {
-            code.turns.known.note(code.network, ());
-        }
-    }
-
     /// Notes that the code was not accepted.
     pub(super) fn code_was_refused(&mut self) {
         if let Some(code) = &mut self.code {
@@ -143,9 +145,10 @@ impl Turn<'_> {
 impl Drop for Code<'_> {
     fn drop(&mut self) {
         if self.may_be_good {
-            let site = surroundings(self.network);
-            self.turns.codes.give_back(self.network);
-            self.turns.codes_of_sites.give_back(site);
+            self.turns.codes.give_back(self.by);
+            if let Some(site) = self.of_site {
+                self.turns.codes_of_sites.give_back(site);
+            }
         }
     }
 }
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn a_network_brings_few_codes_that_are_not_taken_and_any_number_that_are() {
         let turns = Turns::new(4_096);
-        let with_code = |last: u8| turns.take_with_code([192, 0, 2, last].into());
+        let with_code = |last: u8| turns.take_with_code([192, 0, 2, last].into(), None);
         for _ in 0..100 {
             drop(with_code(1).unwrap());
         }
@@ -180,14 +183,15 @@ mod tests {
     #[test]
     fn a_site_brings_as_many_codes_as_two_networks() {
         let turns = Turns::new(4_096);
-        let with_code = |site: u8, last: u8| turns.take_with_code([192, 0, site, last].into());
+        let with_code =
+            |site: u8, last: u8| turns.take_with_code([192, 0, site, last].into(), None);
         for last in 0..2 * CODES as u8 {
             with_code(2, last).unwrap().code_was_refused();
         }
         assert!(with_code(2, 99).is_none());
         drop(with_code(3, 99).unwrap());
         // Nothing is left of what came to nothing.
-        assert_eq!(turns.codes.earlier([192, 0, 2, 99].into()), 0);
+        assert_eq!(turns.codes.earlier(By::Network([192, 0, 2, 99].into())), 0);
         let other = surroundings([192, 0, 3, 99].into());
         assert_eq!(turns.codes_of_sites.earlier(other), 0);
     }
@@ -197,8 +201,8 @@ mod tests {
     fn those_of_a_site_that_fill_the_room_leave_for_another_and_find_none() {
         let turns = Turns::new(32);
         let mut many = [take(&turns, "192.0.2.1"), take(&turns, "192.0.2.2")].map(Option::unwrap);
-        assert!(turns.take_with_code([192, 0, 2, 3].into()).is_none());
-        assert_eq!(turns.codes.earlier([192, 0, 2, 3].into()), 0);
+        assert!(turns.take_with_code([192, 0, 2, 3].into(), None).is_none());
+        assert_eq!(turns.codes.earlier(By::Network([192, 0, 2, 3].into())), 0);
         let _other = take(&turns, "192.0.3.1").unwrap();
         let stay = many.each_mut().map(|turn| {
             let waits = turn.wait(pending::<Result<(), Error>>()).now_or_never();
@@ -208,25 +212,39 @@ mod tests {
     }
 
     #[test]
-    fn networks_from_which_a_code_was_accepted_have_a_room_of_their_own() {
+    fn returning_browsers_have_a_room_of_their_own_and_what_is_left_of_the_other() {
         let turns = Turns::new(32);
-        let known = turns.take_with_code([198, 51, 100, 1].into()).unwrap();
-        known.code_was_accepted();
-        drop(known);
-        let _many = ["192.0.2.1", "192.8.2.2"].map(|it| take(&turns, it).unwrap());
-        assert!(take(&turns, "203.0.113.1").is_none());
-        // The same site, where nobody has come back with a good code.
-        assert!(take(&turns, "198.51.100.2").is_none());
-        let _two = [(); 2].map(|()| take(&turns, "198.51.100.1").unwrap());
-        assert!(take(&turns, "198.51.100.1").is_none());
+        let ada = Some(Digest::of(b"ada"));
+        let with_code = |whose| turns.take_with_code([198, 51, 100, 1].into(), whose);
+        let mut many = ["192.0.2.1", "192.96.2.2"].map(|it| take(&turns, it));
+        assert!(with_code(None).is_none());
+        let _two = [(); 2].map(|()| with_code(ada).unwrap());
+        assert!(with_code(ada).is_none());
+        many[0].take();
+        assert!(with_code(ada).is_some());
     }
 
     #[test]
-    fn all_networks_together_have_a_sixteenth_of_the_requests_and_at_most_64() {
+    fn a_returning_browser_brings_codes_for_its_identity_and_not_for_its_network() {
+        let turns = Turns::new(4_096);
+        let [ada, ben] = [b"ada", b"ben"].map(|it| Some(Digest::of(it)));
+        let with_code = |whose| turns.take_with_code([192, 0, 2, 1].into(), whose);
+        for _ in 0..CODES {
+            with_code(None).unwrap().code_was_refused();
+            with_code(ada).unwrap().code_was_refused();
+        }
+        assert!(with_code(None).is_none() && with_code(ada).is_none());
+        drop(with_code(ben).unwrap());
+        // Other networks of the site have what its strangers have left.
+        assert!(turns.take_with_code([192, 0, 2, 2].into(), None).is_some());
+    }
+
+    #[test]
+    fn all_strangers_together_have_a_sixteenth_of_the_requests_and_at_most_64() {
         for (requests, at_once) in [(1, 1), (16, 1), (32, 2), (160, 10), (4_096, 64)] {
             let turns = Turns::new(requests);
             let taken: Vec<_> = (0..100)
-                .map_while(|site| take(&turns, &format!("192.0.{site}.1")))
+                .map_while(|number| take(&turns, &format!("192.0.2.{number}")))
                 .collect();
             assert_eq!(taken.len(), at_once, "of {requests}");
         }

@@ -328,7 +328,7 @@ async fn delete_account(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer
     match visit.app().delete_account(visit.person()?).await {
         Ok(()) => {
             let mut answer = see_other("/sign-in");
-            for cookie in [Cookie::Session, Cookie::Device] {
+            for cookie in [Cookie::Session, Cookie::Device, Cookie::Returning] {
                 let cleared = cookie.clear(&visit.site);
                 answer.headers_mut().append(SET_COOKIE, cleared);
             }

@@ -21,6 +21,8 @@ pub(super) enum Cookie {
     Passkey,
     /// What goes with a browser to the OpenID provider and back.
     Provider,
+    /// Shows that a user has signed in here by the provider before; kept for as long as browsers keep anything.
+    Returning,
 }
 
 impl Cookie {
@@ -28,7 +30,7 @@ impl Cookie {
         const DAY: u32 = 24 * 60 * 60;
         match self {
             Cookie::Session => 90 * DAY,
-            Cookie::Device => 400 * DAY,
+            Cookie::Device | Cookie::Returning => 400 * DAY,
             Cookie::Once => 60,
             Cookie::Passkey => 5 * 60,
             Cookie::Provider => 10 * 60,
@@ -43,6 +45,7 @@ impl Cookie {
             Cookie::Once => "-once",
             Cookie::Passkey => "-passkey",
             Cookie::Provider => "-provider",
+            Cookie::Returning => "-returning",
         };
         match site.origin.is_secure() {
             true => format!("__Host-invoicing{suffix}"),

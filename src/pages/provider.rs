@@ -162,7 +162,10 @@ async fn come_back(visit: Arc<Visit>, _: NoVariables) -> Answer {
         return stray(&visit);
     };
     // A user who is told that it is too busy still has everything to come back with.
-    let turn = match provider.turn_with_code(visit.browser().visitor.address) {
+    let returning = visit.cookie(Cookie::Returning).unwrap_or_default();
+    let returning = visit.app().find_returning_browser(returning).await?;
+    let address = visit.browser().visitor.address;
+    let turn = match provider.turn_with_code(address, returning) {
         Ok(turn) => turn,
         Err(error) => return not_proven(&visit, provider, &request, &error),
     };
@@ -199,6 +202,7 @@ async fn taken_up(
     // Others wait for it, and the user may have to wait for locks of their own from here on.
     drop(turn);
     let app = visit.app();
+    let identity = claims.digest();
     let done = match &request.purpose {
         Purpose::SignIn => app
             .sign_in_by_provider(claims, visit.browser())
@@ -225,7 +229,11 @@ async fn taken_up(
             if let Some(cookie) = cookie {
                 visit.renew(&cookie);
             }
-            Ok(see_other(&request.next))
+            let mut answer = see_other(&request.next);
+            let returning = app.returning_browser(&identity).await?;
+            let returning = Cookie::Returning.set(&visit.site, returning.reveal());
+            answer.headers_mut().append(SET_COOKIE, returning);
+            Ok(answer)
         }
         Err(error) => of_nobody(visit, provider, &request, error),
     }

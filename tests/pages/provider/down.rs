@@ -8,7 +8,7 @@ use test_support::caller::Request;
 use tokio::time::timeout;
 
 use super::stub::{Manner, Provider, query, somebody};
-use super::{come_back, is_nobody, user};
+use super::{come_back, follow, is_nobody, user};
 use crate::browser::{Browser, Shown, server_with};
 use crate::team::{PASSWORD, person};
 
@@ -179,10 +179,9 @@ async fn who_waits_with_others_of_a_site_is_sent_away_for_somebody_of_another() 
     third.expect(503, "Example ID does not answer");
 }
 
-/// P29: strangers who come with invented codes, from however many sites, keep those out whose networks have never brought a
-/// good one.
+/// P29: whoever signed in with this browser before waits apart from strangers, and has codes apart from those of the network.
 #[tokio::test]
-async fn who_signed_in_before_from_there_does_not_wait_for_room_among_strangers() {
+async fn a_returning_browser_does_not_share_what_strangers_use_up() {
     let provider = Provider::start().await;
     // Room for one stranger.
     let settings = [
@@ -193,29 +192,56 @@ async fn who_signed_in_before_from_there_does_not_wait_for_room_among_strangers(
         return;
     };
     user(&service, ADA);
-    let mut browsers = [(); 4].map(|()| Browser::new(&service));
-    let mut back = Vec::new();
-    for browser in &mut browsers {
-        let left = browser.get("/sign-in/provider").await;
-        back.push(provider.comes_back(&left.location(), &somebody("1").email(ADA)));
-    }
-    let [before, stranger, other, ada] = &mut browsers;
-    let signed_in = come_back_from("203.0.113.1", before, &back[0]).await;
+    let [ada, unknown, stranger, other] = &mut [(); 4].map(|()| Browser::new(&service));
+    let signed_in = signs_in_from(&provider, "203.0.113.1", ada, "1", ADA).await;
     assert_eq!(signed_in.status(), 303, "{signed_in:?}");
+    // The provider knows many who are not users here: they are strangers.
+    let nobody = signs_in_from(&provider, "198.51.100.1", unknown, "2", "eve@example.com").await;
+    assert_eq!(nobody.status(), 403, "{nobody:?}");
+    for attempt in 0..6 {
+        let left = stranger.get("/sign-in/provider").await;
+        let state = query(&left.location())["state"].clone();
+        let back = format!("/sign-in/callback?code=made-up&state={state}");
+        let told = come_back_from("203.0.113.1", stranger, &back).await;
+        assert_eq!(told.status(), if attempt < 5 { 403 } else { 503 });
+    }
+    ada.get("/account").await.expect(200, ADA);
+    let again = signs_in_from(&provider, "203.0.113.1", ada, "1", ADA).await;
+    assert_eq!(again.status(), 303, "{again:?}");
+
     provider.behaves(Manner::Silent);
     let others = async {
         while provider.silenced() < 1 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let other = come_back_from("198.51.100.1", other, &back[2]).await;
-        (other, come_back_from("203.0.113.1", ada, &back[3]).await)
+        let unknown = signs_in_from(&provider, "198.51.100.1", unknown, "2", ADA).await;
+        (
+            unknown,
+            signs_in_from(&provider, "203.0.113.1", ada, "1", ADA).await,
+        )
     };
-    let all = async { tokio::join!(come_back_from("192.0.2.1", stranger, &back[1]), others) };
-    let all = timeout(Duration::from_secs(60), all).await;
-    let (stranger, (other, ada)) = all.expect("all are answered");
-    stranger.expect(503, "Example ID does not answer");
-    other.expect(503, "Too many people sign in with Example ID just now");
+    let other = signs_in_from(&provider, "192.0.2.1", other, "3", ADA);
+    let all = timeout(Duration::from_secs(60), async {
+        tokio::join!(other, others)
+    })
+    .await;
+    let (other, (unknown, ada)) = all.expect("all are answered");
+    other.expect(503, "Example ID does not answer");
+    unknown.expect(503, "Too many people sign in with Example ID just now");
     ada.expect(503, "Example ID does not answer");
+}
+
+/// Signs in at the provider as this subject, and comes back for a client at this address.
+async fn signs_in_from(
+    provider: &Provider,
+    address: &str,
+    browser: &mut Browser<'_>,
+    subject: &str,
+    email: &str,
+) -> Shown {
+    let left = follow(browser, "/sign-in/provider").await;
+    let back = provider.comes_back(&left.location(), &somebody(subject).email(email));
+    come_back_from(address, browser, &back).await
 }
 
 /// P29: a provider that gets too many made-up codes from this client would refuse all of them.
