@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::caller::Caller;
-use crate::client_address::surroundings;
+use crate::client_address::{block, surroundings};
 use crate::domain::Error;
 use crate::domain::holder::{Bearer, Holder};
 use crate::domain::id::TeamId;
@@ -104,6 +104,8 @@ impl Crowds for HadByMany {
 #[derive(Debug)]
 pub(super) struct Lines {
     pub(super) places: Arc<Semaphore>,
+    /// How many places there are.
+    at_once: usize,
     /// Permits to wait for a place: of strangers, and of known holders.
     strangers: Arc<Semaphore>,
     known: Arc<Ranked<HadByMany>>,
@@ -124,11 +126,13 @@ enum Whose {
     Network(IpAddr),
     /// The first caller of each network of a site.
     Site(IpNet),
+    /// The first caller of each site of a block.
+    Block(IpNet),
 }
 
 #[derive(Debug)]
 struct Line {
-    /// Held by the first in the queue.
+    /// Held by the first in the queue: of a block, as many as there are places.
     first: Arc<Semaphore>,
     room: Semaphore,
 }
@@ -140,7 +144,7 @@ type InLine = (Arc<Line>, OwnedSemaphorePermit);
 enum Turn {
     Stranger {
         _room: fair_room::Place,
-        _lines: [InLine; 2],
+        _lines: [InLine; 3],
         _permit: OwnedSemaphorePermit,
     },
     Known {
@@ -162,6 +166,7 @@ impl Lines {
             of_each: OF_A_HOLDER,
         };
         Lines {
+            at_once: places,
             places: Arc::new(Semaphore::new(places)),
             strangers: Arc::new(Semaphore::new(places)),
             known: Arc::new(Ranked::new(places, room, HadByMany::new())),
@@ -203,15 +208,22 @@ impl Lines {
         };
         // Only one caller per network is in the queue of its site.
         let of_site = self.line(Whose::Site(site));
+        let of_block = self.line(Whose::Block(block(site)));
         let mut room = self.room_for_first.enter(site)?;
         let turn = async {
             let first_of_site = acquire(&of_site.first, deadline).await?;
-            Ok::<_, Error>((first_of_site, acquire(&self.strangers, deadline).await?))
+            let first_of_block = acquire(&of_block.first, deadline).await?;
+            let permit = acquire(&self.strangers, deadline).await?;
+            Ok::<_, Error>((first_of_site, first_of_block, permit))
         };
-        let (first_of_site, permit) = room.wait(turn).await??;
+        let (first_of_site, first_of_block, permit) = room.wait(turn).await??;
         Ok(Turn::Stranger {
             _room: room,
-            _lines: [(of_network, first_of_network), (of_site, first_of_site)],
+            _lines: [
+                (of_network, first_of_network),
+                (of_site, first_of_site),
+                (of_block, first_of_block),
+            ],
             _permit: permit,
         })
     }
@@ -254,8 +266,13 @@ impl Lines {
     }
 
     fn line(&self, whose: Whose) -> Arc<Line> {
+        let first = match whose {
+            Whose::Network(_) | Whose::Site(_) => 1,
+            // All customers of a provider may have one.
+            Whose::Block(_) => self.at_once,
+        };
         self.lines.get(whose, || Line {
-            first: Arc::new(Semaphore::new(1)),
+            first: Arc::new(Semaphore::new(first)),
             room: Semaphore::new(LINE),
         })
     }

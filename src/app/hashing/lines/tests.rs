@@ -2,6 +2,7 @@ use std::sync::Mutex;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, join, join_all};
+use tokio::task::unconstrained;
 use uuid::Uuid;
 
 use super::*;
@@ -74,9 +75,11 @@ async fn order(lines: &Lines, callers: impl IntoIterator<Item = Caller>) -> Vec<
         served.lock().unwrap().push(caller.bearer.holder);
         drop(place);
     };
-    let all = lines.places.acquire().await.unwrap();
+    let places = lines.places.available_permits() as u32;
+    let all = lines.places.acquire_many(places).await.unwrap();
     let everybody = join_all(callers.into_iter().map(one));
-    join(everybody, async { drop(all) }).await;
+    // Otherwise the last of many would not have joined a queue when the first is served.
+    unconstrained(join(everybody, async { drop(all) })).await;
     served.into_inner().unwrap()
 }
 
@@ -112,6 +115,20 @@ async fn whoever_is_known_waits_for_one_stranger_and_a_site_for_its_own() {
     );
     assert!(at(&served, late) <= 2 + 1 + 31, "{served:?}");
     assert_eq!(at(&served, network(0, 29)), 62);
+}
+
+/// Whoever has an IPv6 /29 has half a million sites.
+#[tokio::test]
+async fn a_block_has_as_many_turns_before_one_of_another_as_there_are_places() {
+    for places in [1, 3] {
+        let sites = (0..60).map(|site| network(site, 0));
+        let other = [0x2a00, 0, 0, 0, 0, 0, 0, 1];
+        let other = Caller::from(Holder::Address(IpAddr::from(other)));
+        let served = order(&Lines::before(places, LINES), sites.chain([other])).await;
+        assert_eq!(served.len(), 61);
+        // Those of whom each has a place, and one whose turn comes at the same time.
+        assert!(at(&served, other) < 2 * places, "{served:?}");
+    }
 }
 
 #[tokio::test]
