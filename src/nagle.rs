@@ -2,8 +2,8 @@
 //!
 //! dropshot makes its listening socket itself and hands it to nobody, and leaves Nagle's algorithm on. So what is written
 //! while the client has not acknowledged all of what was written before waits for that, 40 ms on Linux: the second of two
-//! responses at once on an HTTP/2 connection, and the first response on a new TLS connection. A connection takes the option over
-//! from the socket that accepted it (tcp(7), TCP_NODELAY), so it is enough to set it there.
+//! responses at once on a connection, and the first response on a new TLS connection. A connection takes the option over from
+//! the socket that accepted it (tcp(7), TCP_NODELAY), so it is enough to set it there.
 //!
 //! 1. The numbers of the process's sockets are in `/proc/self/fd`.
 //! 2. A number becomes a descriptor when it is sent over a socket to ourselves (unix(7), SCM_RIGHTS): the kernel makes a
@@ -112,6 +112,21 @@ mod tests {
             accepted.nodelay().unwrap()
         });
         assert_eq!(at_once, [true, false]);
+    }
+
+    /// SQLite's locks would end otherwise.
+    #[test]
+    fn a_file_that_took_the_number_of_a_socket_is_not_closed() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (here, there) = UnixDatagram::pair().unwrap();
+        let number = file.as_file().as_raw_fd();
+        assert!(duplicate(number, &here, &there).unwrap().is_none());
+        let descriptors = fs::read_dir("/proc/self/fd").unwrap();
+        let of_file = descriptors.filter(|entry| {
+            let path = fs::read_link(entry.as_ref().unwrap().path());
+            path.is_ok_and(|path| path == file.path())
+        });
+        assert_eq!(of_file.count(), 2);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Limits how many callers wait for the provider at once, and how many wrong codes a network and a site may bring.
 //!
 //! A provider may take seconds for an answer, and a caller that waits for it holds a request of ours. So few wait at once, and
-//! none keeps strangers from anything else that they may do. When there is no room left, one of the block or site that
-//! has most of it is [sent away](crate::fair_room) for one of another. Browsers to which a user of this service came back with a good
-//! code before have a room of their own, which nobody fills who is no user here.
+//! none keeps strangers from anything else that they may do. When there is no room left, one of the block or site that has most
+//! of it is [sent away](crate::fair_room) for one of another. Browsers to which a user of this service came back with a good code
+//! before have a room of their own, which nobody fills who has never been a user here.
 //!
 //! Even an invented code costs a request to the provider, in the name of this server; and a provider that gets too many from
 //! one client refuses all of them. So whoever brings codes that the provider does not accept has few tries: a network
@@ -49,8 +49,8 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Strangers have a quarter of all requests. A quarter of that is for those who wait for the provider, and as much again for
-    /// returning browsers.
+    /// Strangers have a quarter of all requests. A quarter of that is for those who wait for the provider, and as much again
+    /// for returning browsers.
     pub(super) fn new(max_concurrent_requests: u32) -> Turns {
         let part = usize::try_from(max_concurrent_requests / 16).unwrap_or(AT_MOST);
         Turns {

@@ -21,6 +21,7 @@ mod man;
 mod member;
 mod memory;
 mod metrics;
+mod nagle;
 mod oauth_client;
 mod openapi;
 mod operations;

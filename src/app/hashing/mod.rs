@@ -137,7 +137,6 @@ fn hash(password: &Secret) -> Result<Secret, Error> {
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
-
     use tokio::task::unconstrained;
 
     use super::*;

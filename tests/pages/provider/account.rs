@@ -218,6 +218,8 @@ async fn to_confirm_the_provider_asks_anew_and_it_is_the_same_user() {
     assert_ne!(browser.cookies[crate::browser::COOKIE], before);
     let done = browser.post("/account/delete", &[]).await;
     assert_eq!(done.location(), "/sign-in");
+    // Neither of the session, nor of anybody who has signed in here before.
+    assert!(browser.cookies.is_empty(), "{:?}", browser.cookies);
 }
 
 /// V10: a provider that does not know when people signed in is trusted that they did so anew.
