@@ -5,8 +5,8 @@
 //!
 //! 1. a request, from when its caller is checked until its answer is made, and later while a further part of it is made;
 //! 2. an answer, until its last byte has been handed to the connection's socket, or given up;
-//! 3. an answer of which no byte has been taken for [`STUCK`] is not waited for, nor is a body that has not arrived so long
-//!    after the server began to stop: its request is refused (503);
+//! 3. an answer of which no byte has been taken for [`STUCK`] is not waited for, nor is a body that has not arrived and
+//!    been checked so long after the server began to stop: its request is refused (503);
 //! 4. nor is anything that starts later than [`GRACE`] after the server began to stop, or a client could keep it running by
 //!    sending more. Such requests are refused (503), except those of strangers, which cost little.
 

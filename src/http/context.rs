@@ -6,6 +6,7 @@ use http::header::HeaderValue;
 use openapi_dropshot_runtime::Rejection;
 use slog::Logger;
 
+use super::checks::Checks;
 use super::concurrency_limit::ConcurrencyLimit;
 use super::cors::Cors;
 use super::interceptor::Interceptor;
@@ -32,6 +33,8 @@ pub struct Context {
     pub(super) lists: Turns,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
+    /// The turns in which large ones are checked.
+    pub(super) checks: Checks,
     /// Places for the bodies of addresses that have no room there.
     pub(super) places: Places,
     pub(super) unsent: Unsent,
@@ -102,6 +105,7 @@ impl Context {
             concurrency,
             lists: Turns::on(&settings.database),
             bodies,
+            checks: Checks::default(),
             places,
             unsent,
             trusted_proxies: settings.trusted_proxies.clone(),

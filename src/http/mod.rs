@@ -16,6 +16,7 @@
 mod answered;
 mod api;
 mod catalog;
+mod checks;
 mod compression;
 mod concurrency_limit;
 mod context;

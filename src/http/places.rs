@@ -4,7 +4,8 @@
 //! their heads, and those that an attacker holds back do not. So every new one is let in, and when there is no more room,
 //! another goes, with 503:
 //!
-//! 1. A body that has already arrived is accepted, however many come at that moment ([`Place::unless_taken`]).
+//! 1. A body that has already arrived is accepted, however many come at that moment ([`Place::unless_taken`]), unless it is
+//!    such that its check [has to wait](super::checks), too.
 //! 2. One that arrives later is accepted while its site (IPv4 /24, IPv6 /48) has less there than another: of the site that
 //!    has most, the one goes that has waited longest. A person may have all addresses of a few sites.
 //! 3. A displaced request holds its memory until its task runs again, which is before most of the later ones run.

@@ -1,14 +1,15 @@
 //! Requests whose bodies are on the way: how much memory they may take, and when they are worked on.
 //!
-//! 1. A request is charged to its caller from before its body is read until it has arrived, with all that it may hold
+//! 1. A request is charged to its caller from before its body is read until it has been checked, with all that it may hold
 //!    ([`Budget`](crate::budget::Budget)).
 //! 2. All client addresses together have a part of that, and an attacker with some forty of them can hold all of it for a
 //!    few bytes, by bodies that do not come. So a request that is refused for that [takes the place](super::places) of
 //!    another that has waited longer. A body that comes with its head, as that of an app does, has arrived before another
 //!    can take its place.
+//! 3. Bodies that may take long are checked in turns ([`checks`](super::checks)). Step 1 bounds how many wait for theirs.
 
 use dropshot::RequestInfo;
-use openapi_dropshot_runtime::{Rejection, Request, RequestError, Unchecked, json};
+use openapi_dropshot_runtime::{Rejection, Request, Unchecked, json};
 
 use super::concurrency_limit::Permit;
 use super::context::{Context, RequestContext};
@@ -65,8 +66,13 @@ pub(super) async fn received_noting<R: Request, T>(
     note: impl FnOnce(&R, &json::Value<'_>) -> T,
 ) -> Result<(R, T, Permit), Rejection<Error>> {
     let bytes = request.expected_bytes();
-    let checked = request.check_noting(note);
-    let ((request, noted), permit) = waited_for(context, bearer.into(), bytes, checked).await?;
+    let bearer = bearer.into();
+    let checked = async {
+        let arrived = request.arrived().await.map_err(Rejection::from)?;
+        let checks = &context.context().checks; // step 3
+        checks.check(bearer.holder, arrived, note).await
+    };
+    let ((request, noted), permit) = waited_for(context, bearer, bytes, checked).await?;
     Ok((request, noted, permit))
 }
 
@@ -80,7 +86,8 @@ pub(crate) async fn received_form(
     form: UnreadForm,
 ) -> Result<(Form, Permit), Rejection<Error>> {
     let bytes = form.expected_bytes();
-    waited_for(context, bearer.into(), bytes, form.read()).await
+    let read = async { Ok(form.read().await?) };
+    waited_for(context, bearer.into(), bytes, read).await
 }
 
 /// Waits for a body of `bytes` bytes, and returns what it resolves to, with a permit.
@@ -88,7 +95,7 @@ async fn waited_for<T>(
     context: &RequestContext,
     bearer: Bearer,
     bytes: usize,
-    body: impl Future<Output = Result<T, RequestError>>,
+    body: impl Future<Output = Result<T, Rejection<Error>>>,
 ) -> Result<(T, Permit), Rejection<Error>> {
     let shared = context.context();
     let received = match bytes {
@@ -107,7 +114,7 @@ async fn arrived<T>(
     context: &RequestContext,
     bearer: Bearer,
     bytes: usize,
-    body: impl Future<Output = Result<T, RequestError>>,
+    body: impl Future<Output = Result<T, Rejection<Error>>>,
 ) -> Result<T, Rejection<Error>> {
     let shared = context.context();
     let overloaded = || Rejection::Error(Error::Overloaded(Shortage::Bodies));
@@ -118,7 +125,7 @@ async fn arrived<T>(
         OnItsWay::Placed(place) => place.unless_taken(body).await.ok_or_else(overloaded)?,
         OnItsWay::Charged { _charge } => body.await,
     };
-    Ok(received.ok_or_else(stopping)??)
+    received.ok_or_else(stopping)?
 }
 
 /// What a request holds while its body is on the way.

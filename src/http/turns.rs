@@ -78,7 +78,8 @@ pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Outp
 }
 
 /// The turn of a request: its holder's, and that of all.
-struct Held {
+#[derive(Debug)]
+pub(super) struct Held {
     has_waited: bool,
     _own: Turn,
     _all: Option<Permit>,
@@ -111,11 +112,16 @@ impl Turns {
     /// On SQLite, which is read by the core that makes the list, returns one turn for each core except one, which is left to
     /// all others, for a holder and for all together. On PostgreSQL two for each and holder, since these mostly wait.
     pub(super) fn on(database: &Database) -> Turns {
-        let cores = available_parallelism().map_or(1, usize::from);
         match database {
-            Database::Sqlite(_) => Turns::new((cores - 1).max(1), Some((cores - 1).max(1))),
-            Database::Postgres(_) => Turns::new(2 * cores, None),
+            Database::Sqlite(_) => Turns::leaving_a_core(),
+            Database::Postgres(_) => Turns::new(2 * cores(), None),
         }
+    }
+
+    /// One turn for each core except one, for a holder and for all together.
+    pub(super) fn leaving_a_core() -> Turns {
+        let at_once = (cores() - 1).max(1);
+        Turns::new(at_once, Some(at_once))
     }
 
     fn new(own: usize, all: Option<usize>) -> Turns {
@@ -132,6 +138,17 @@ impl Turns {
     /// # Errors
     /// [`Error::Overloaded`] when too many requests wait for one, or it takes too long.
     pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
+        let held = self.take(holder).await?;
+        // Without a request there is nothing to keep it for.
+        _ = SERVED.try_with(|it| it.turn.set(Some(held)));
+        Ok(())
+    }
+
+    /// Waits for the next turn of `holder`, which lasts until it is dropped.
+    ///
+    /// # Errors
+    /// As for [`next`](Turns::next).
+    pub(super) async fn take(&self, holder: Holder) -> Result<Held, Error> {
         let none = || Error::Overloaded(Shortage::Turns);
         let own = self.own.turn(holder).await.ok_or_else(none)?;
         let all = match &self.all {
@@ -149,11 +166,13 @@ impl Turns {
             _own: own,
             _all: all,
         };
-        // Without a request there is nothing to keep it for.
-        _ = SERVED.try_with(|it| it.turn.set(Some(held)));
         self.others_first.pause().await; // step 3
-        Ok(())
+        Ok(held)
     }
+}
+
+fn cores() -> usize {
+    available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(test)]

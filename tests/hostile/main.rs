@@ -12,6 +12,7 @@ mod attack;
 mod bodies;
 mod busy_cores;
 mod certificate;
+mod checked_bodies;
 mod connections;
 mod ended;
 mod ended_downloads;

@@ -64,7 +64,7 @@ pub use parameters::Parameters;
 pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
 pub use remainder::{DRAIN_BYTES, DRAIN_TIME, Remainder};
 pub use reply::{Answer, RawBody, Reply, Success, json_body, without_body};
-pub use request::{Captured, Request, Unchecked};
+pub use request::{Arrived, Captured, Request, Unchecked};
 pub use routes::{METHODS, Methods, check_path, forwarded};
 pub use security::{Credential, Required, Scheme};
 pub use serve::{

@@ -165,8 +165,49 @@ impl<R: Request> Unchecked<R> {
     /// # Errors
     /// What is wrong with it, in the order of this module's steps.
     pub async fn check(self) -> Result<R, RequestError> {
-        let arrived = arrived(R::operation(), R::Body::UNREAD, self.captured).await?;
-        let (request, ()) = typed(arrived, |_, _| ())?;
+        self.arrived().await?.check()
+    }
+
+    /// Waits for the body, and checks nothing else yet: for a server that decides when the rest is checked, which takes
+    /// some milliseconds of CPU time for the worst of bodies.
+    ///
+    /// # Errors
+    /// What is wrong by the first three of this module's steps.
+    pub async fn arrived(self) -> Result<Arrived<R>, RequestError> {
+        let received = receive(R::operation(), R::Body::UNREAD, self.captured).await?;
+        Ok(Arrived {
+            received,
+            request: PhantomData,
+        })
+    }
+}
+
+/// A request whose body has arrived, and of which neither that nor the parameters have been checked.
+pub struct Arrived<R> {
+    received: WithBody,
+    request: PhantomData<fn() -> R>,
+}
+
+impl<R> fmt::Debug for Arrived<R> {
+    /// Shows nothing of the request, which may contain secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Arrived")
+    }
+}
+
+impl<R: Request> Arrived<R> {
+    /// Returns the body that is to be checked; it is empty if the operation has none, or the handler reads it.
+    pub fn body(&self) -> &[u8] {
+        let body = self.received.body.as_ref();
+        body.map_or(&[], |(_, bytes)| bytes)
+    }
+
+    /// Returns the request, if it conforms to the document.
+    ///
+    /// # Errors
+    /// What is wrong with it by the last of this module's steps.
+    pub fn check(self) -> Result<R, RequestError> {
+        let (request, ()) = typed(self.received, |_, _| ())?;
         Ok(request)
     }
 
@@ -174,52 +215,47 @@ impl<R: Request> Unchecked<R> {
     /// read only once.
     ///
     /// # Errors
-    /// As for [`check`](Unchecked::check).
-    pub async fn check_noting<T>(
+    /// As for [`check`](Arrived::check).
+    pub fn check_noting<T>(
         self,
         note: impl FnOnce(&R, &json::Value<'_>) -> T,
     ) -> Result<(R, T), RequestError> {
-        let arrived = arrived(R::operation(), R::Body::UNREAD, self.captured).await?;
-        typed(arrived, note)
+        typed(self.received, note)
     }
 }
 
 /// Step 4. It is not async, since async functions take many times as long to compile, and this is compiled for each
 /// operation.
 fn typed<R: Request, T>(
-    arrived: Arrived,
+    received: WithBody,
     note: impl FnOnce(&R, &json::Value<'_>) -> T,
 ) -> Result<(R, T), RequestError> {
     let operation = R::operation();
-    let Arrived {
-        head,
-        received,
-        unread,
-    } = arrived;
+    let WithBody { head, body, unread } = received;
     let path = Parameters::read(operation, Location::Path, &head)?;
     let query = Parameters::read(operation, Location::Query, &head)?;
     let headers = R::headers(&Parameters::read(operation, Location::Header, &head)?)?;
-    let received = Received::of(received)?;
-    let value = received.value(operation)?;
+    let body = Received::of(body)?;
+    let value = body.value(operation)?;
     let typed = R::Body::made(&value, unread)?;
     let request = R::build(&path, &query, headers, typed)?;
     let noted = note(&request, &value);
     Ok((request, noted))
 }
 
-/// A request whose body has arrived, or is not read here.
-struct Arrived {
+/// A request with its body, which has arrived or is not read here.
+struct WithBody {
     head: Box<Parts>,
-    received: Option<(&'static Body, Bytes)>,
+    body: Option<(&'static Body, Bytes)>,
     unread: Unread,
 }
 
 /// Steps 1 to 3, which are the same for requests of all types.
-async fn arrived(
+async fn receive(
     operation: &'static Operation,
     is_unread: bool,
     captured: Captured,
-) -> Result<Arrived, RequestError> {
+) -> Result<WithBody, RequestError> {
     let Captured {
         mut head,
         mut body,
@@ -245,9 +281,9 @@ async fn arrived(
         body,
         websocket,
     };
-    Ok(Arrived {
+    Ok(WithBody {
         head,
-        received,
+        body: received,
         unread,
     })
 }

@@ -1,9 +1,16 @@
-//! Bodies that do not end: started and abandoned, or in pieces of one byte.
+//! Bodies that do not end, started and abandoned or in pieces of one byte, and those that come whole again and again.
 
 use std::io::{self, Read as _, Write as _};
+use std::iter;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::{Connection, Protocol, Request, Target, each, http2};
+use socket2::{Domain, Socket, Type};
+
+use super::{Connection, Protocol, Request, SOCKET_TIMEOUT, Target, address, each, http2};
 
 /// The start of every body: the value of a member that goes on and on.
 const BEGINNING: &[u8] = br#"{"name":""#;
@@ -127,6 +134,54 @@ pub fn unended(
         connection.write_all(&bytes)?;
         Ok(connection)
     })
+}
+
+/// Requests with a body that are sent again and again.
+pub struct Flood {
+    goes_on: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<usize>>,
+}
+
+impl Flood {
+    /// Ends it, and returns how many of the bodies were checked and refused (400).
+    pub fn end(self) -> usize {
+        self.goes_on.store(false, Ordering::Relaxed);
+        let threads = self.threads.into_iter();
+        threads
+            .map(|thread| thread.join().expect("it does not panic"))
+            .sum()
+    }
+}
+
+/// Sends the request with this body from so many addresses, from each the next one when the last is answered.
+pub fn again_and_again(target: &Target, request: &Request, body: &str, connections: u32) -> Flood {
+    let more = format!("connection: close\r\ncontent-length: {}\r\n", body.len());
+    let bytes = request.head(&more) + body;
+    let goes_on = Arc::new(AtomicBool::new(true));
+    let threads = (0..connections).map(|number| {
+        let (target, bytes, goes_on) = (target.clone(), bytes.clone(), Arc::clone(&goes_on));
+        let send = move || {
+            // Buffers as the system makes them: all is to arrive at once.
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+            socket.bind(&SocketAddr::from((address(number), 0)).into())?;
+            socket.connect_timeout(&target.address.into(), SOCKET_TIMEOUT)?;
+            socket.set_read_timeout(Some(SOCKET_TIMEOUT))?;
+            socket.set_write_timeout(Some(SOCKET_TIMEOUT))?;
+            let mut connection = TcpStream::from(socket);
+            connection.write_all(bytes.as_bytes())?;
+            let mut answer = String::new();
+            connection.read_to_string(&mut answer)?;
+            io::Result::Ok(answer.starts_with("HTTP/1.1 400 "))
+        };
+        std::thread::spawn(move || {
+            let rounds = iter::from_fn(|| goes_on.load(Ordering::Relaxed).then(&send));
+            rounds.filter(|sent| matches!(sent, Ok(true))).count()
+        })
+    });
+    Flood {
+        threads: threads.collect(),
+        goes_on,
+    }
 }
 
 /// Sends a request with a body of `size` bytes, in chunks of one byte, and returns what is answered within a second.
