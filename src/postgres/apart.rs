@@ -5,6 +5,9 @@
 //! [often](OFTEN) shares failed statements, it is enough that a [lock may have kept](KEPT) the change: otherwise one whose
 //! changes are not quite slow could have groups undone all the time.
 //!
+//! A server may be far away. So [three times](ALLOWED) as long as the [quickest](Quickest) change took that went alone of late
+//! is allowed for: its round trips, and those of changes that have more of them.
+//!
 //! Where commits wait for a standby, a group that goes alone takes seconds. So whoever spoilt it goes alone for longer than
 //! that took, or it would be undone again at once.
 
@@ -46,11 +49,22 @@ pub(crate) struct WentAlone {
     pub(crate) undone: Instant,
     /// Whether it shared the failed statement.
     pub(crate) is_suspect: bool,
-    /// Whether it was refused alone, too.
+    /// Whether it was carried out or refused alone, and not given up for want of a connection or an answer.
+    pub(crate) was_answered: bool,
+    /// Whether it was refused.
     pub(crate) was_refused: bool,
     /// How long its script took, without the commit.
     pub(crate) took: Duration,
 }
+
+/// How many times as long as the quickest change one may take without having waited for a lock.
+const ALLOWED: u32 = 3;
+
+/// No more than this is allowed for: a change that is the first in a while may itself be the quickest.
+const MOST_ALLOWED: Duration = Duration::from_secs(1);
+
+/// For how long, and then once more, it counts which change was the quickest.
+const OF_LATE: Duration = Duration::from_secs(10);
 
 /// The holders whose changes go alone.
 #[derive(Default)]
@@ -59,6 +73,16 @@ pub(super) struct Apart {
     until: HashMap<Holder, Instant>,
     /// Who has shared failed statements of late.
     shared: HashMap<Holder, Shared>,
+    quickest: Option<Quickest>,
+}
+
+/// How long the quickest change took of late.
+struct Quickest {
+    /// When this period began.
+    since: Instant,
+    in_period: Duration,
+    /// In the period before, if that ended just then.
+    before: Option<Duration>,
 }
 
 /// How often a holder has shared a failed statement.
@@ -82,8 +106,9 @@ impl Apart {
 
     /// Notes how a change of `holder` went alone, and has ended at `now`.
     pub(super) fn went_alone(&mut self, holder: Holder, how: WentAlone, now: Instant) {
-        let is_often = how.is_suspect && how.took >= KEPT && self.shares(holder, how.undone);
-        if how.is_suspect && (how.was_refused || how.took >= SLOW) || is_often {
+        let waited = how.took.saturating_sub(self.allowed(how, now));
+        let is_often = how.is_suspect && waited >= KEPT && self.shares(holder, how.undone);
+        if how.is_suspect && (how.was_refused || waited >= SLOW) || is_often {
             self.insert(holder, now);
         }
         let cost = (now - how.undone) * OF_COST;
@@ -91,6 +116,27 @@ impl Apart {
         // Whoever has spoilt this group.
         let spoilers = self.until.values_mut().filter(|it| **it > how.undone);
         spoilers.for_each(|until| *until = end.max(*until));
+    }
+
+    /// How much of the time that a change took is allowed for.
+    fn allowed(&mut self, how: WentAlone, now: Instant) -> Duration {
+        let known = self.quickest.take();
+        let known = known.filter(|it| now < it.since + 2 * OF_LATE);
+        let mut quickest = match known {
+            Some(it) if now < it.since + OF_LATE => it,
+            before => Quickest {
+                since: now,
+                in_period: Duration::MAX,
+                before: before.map(|it| it.in_period),
+            },
+        };
+        if how.was_answered {
+            quickest.in_period = quickest.in_period.min(how.took);
+        }
+        let took = quickest.before.unwrap_or(Duration::MAX);
+        let took = took.min(quickest.in_period);
+        self.quickest = Some(quickest);
+        took.saturating_mul(ALLOWED).min(MOST_ALLOWED)
     }
 
     /// Counts that a change of `holder`, whose group was undone at `undone`, shared the failed statement. Returns whether
@@ -114,19 +160,35 @@ impl Apart {
 mod tests {
     use super::*;
 
-    /// A suspect whose script took this long, and who waited for nothing else.
+    /// How long the quickest change took.
+    const QUICK: Duration = Duration::from_millis(1);
+
+    /// After that change.
+    fn apart(undone: Instant) -> Apart {
+        let mut apart = Apart::default();
+        let quick = WentAlone {
+            took: QUICK,
+            ..alone(undone, QUICK)
+        };
+        apart.allowed(quick, undone);
+        apart
+    }
+
+    /// A suspect whose script took this long beyond its round trips, and who waited for nothing else.
     fn alone(undone: Instant, took: Duration) -> WentAlone {
         WentAlone {
             undone,
             is_suspect: true,
+            was_answered: true,
             was_refused: false,
-            took,
+            took: took + QUICK * ALLOWED,
         }
     }
 
     #[test]
     fn who_shares_the_failed_statement_of_many_groups_within_a_second_goes_apart() {
-        let (mut apart, begun) = (Apart::default(), Instant::now());
+        let begun = Instant::now();
+        let mut apart = apart(begun);
         let mut goes_apart = |millis| {
             let undone = begun + Duration::from_millis(millis);
             apart.went_alone(Holder::Service, alone(undone, KEPT), undone + KEPT);
@@ -144,7 +206,7 @@ mod tests {
     fn who_is_refused_alone_or_slow_has_spoilt_the_group() {
         let undone = Instant::now();
         let goes_apart = |how: WentAlone| {
-            let mut apart = Apart::default();
+            let mut apart = apart(undone);
             apart.went_alone(Holder::Service, how, undone + SLOW);
             apart.has(Holder::Service, undone + SLOW)
         };
@@ -167,8 +229,8 @@ mod tests {
     #[test]
     fn who_has_spoilt_a_group_goes_alone_for_ten_times_as_long_as_that_cost_another() {
         let undone = Instant::now();
-        let apart = |millis| {
-            let mut apart = Apart::default();
+        let goes_apart = |millis| {
+            let mut apart = apart(undone);
             apart.insert(Holder::Service, undone);
             let ended = undone + Duration::from_millis(millis);
             // Others ask meanwhile.
@@ -181,15 +243,48 @@ mod tests {
             assert!(!apart.has(Holder::Strangers, ended));
             (apart.until[&Holder::Service] - undone).as_secs()
         };
-        assert_eq!([0, 90, 300, 2_500, 9_000].map(apart), [1, 1, 3, 25, 30]);
+        assert_eq!(
+            [0, 90, 300, 2_500, 9_000].map(goes_apart),
+            [1, 1, 3, 25, 30]
+        );
     }
 
     #[test]
     fn a_group_costs_nothing_to_those_who_spoilt_an_earlier_one() {
-        let (mut apart, begun) = (Apart::default(), Instant::now());
+        let begun = Instant::now();
+        let mut apart = apart(begun);
         apart.insert(Holder::Service, begun);
         let undone = begun + APART;
         apart.went_alone(Holder::Strangers, alone(undone, KEPT), undone + 9 * APART);
         assert_eq!(apart.until[&Holder::Service], begun + APART);
+    }
+
+    /// Two round trips of innocent changes take longer than [`SLOW`].
+    #[test]
+    fn far_from_the_server_nobody_is_slow_for_its_round_trips() {
+        let begun = Instant::now();
+        let mut apart = Apart::default();
+        let mut goes_apart = |millis, after| {
+            let undone = begun + Duration::from_secs(after);
+            let took = Duration::from_millis(millis);
+            let how = WentAlone {
+                took,
+                ..alone(undone, took)
+            };
+            apart.went_alone(Holder::Service, how, undone + took);
+            apart.has(Holder::Service, undone + took)
+        };
+        assert_eq!(
+            [(220, 0), (300, 1), (850, 2)].map(|(took, after)| goes_apart(took, after)),
+            [false; 3]
+        );
+        assert!(goes_apart(870, 3));
+        // One that is quick shows that it is near, for ten seconds and those after them.
+        assert_eq!(
+            [(2, 40), (220, 45), (220, 52), (220, 80)].map(|(took, after)| goes_apart(took, after)),
+            [false, true, true, false]
+        );
+        // Nothing takes that long for its round trips.
+        assert!(goes_apart(1_200, 120));
     }
 }

@@ -40,11 +40,13 @@ pub(super) async fn in_group<T>(
     }
     let undone = Instant::now();
     let (answer, took) = alone(postgres, attempts, Access::Changing, holder, script).await;
+    // For want of a connection is no fault of its own.
+    let was_answered = !matches!(answer, Err(Error::Unavailable(_)));
     let how = WentAlone {
         undone,
         is_suspect,
-        // For want of a connection is no fault of its own.
-        was_refused: !matches!(answer, Ok(_) | Err(Error::Unavailable(_))),
+        was_answered,
+        was_refused: was_answered && answer.is_err(),
         took,
     };
     postgres.went_alone(holder, how);
