@@ -42,10 +42,15 @@ impl<'a> Once<'a> {
         &mut self,
         sql: Sql<'_>,
     ) -> Result<Option<Outcome<T>>, ScriptError> {
-        match self.request {
-            Some(_) => Ok(self.begin(sql, ()).await?.1),
-            None => Ok(None),
+        let Some(request) = self.request else {
+            return Ok(None);
+        };
+        let (_, replayed) = self.begin(sql, ()).await?;
+        if replayed.is_some() {
+            sql.run(idempotency::rely_on(self.change.author.catalog, request))
+                .await?;
         }
+        Ok(replayed)
     }
 
     /// Runs the first statements of the change, `calls`, and returns the answer to the first request like this one, if there

@@ -15,7 +15,7 @@ use crate::domain::catalog::Catalog;
 use crate::domain::id::TeamId;
 use crate::domain::idempotency::{AHEAD, IdempotentRequest, LIFETIME, Record};
 use crate::domain::time::Timestamp;
-use crate::sql::{ScriptError, sql, table, values};
+use crate::sql::{ScriptError, lock, sql, table, values};
 
 table! {
     /// The rows of records. SQLite has an additional column, `key_hash`, which is derived from these.
@@ -51,6 +51,15 @@ pub fn find(catalog: Catalog, request: &IdempotentRequest) -> impl Batch<Out = O
             created_at: row.take()?,
         })
     })
+}
+
+/// For an answer that rests on this record, and on no row that is locked: has the commit wait until a synchronous standby has
+/// the record, too. A server that crashed shows, once it runs again, also what was still waiting for its standby; and a
+/// transaction that neither writes nor locks a row is committed without it. If the standby took over then, what was answered
+/// would be gone.
+pub fn rely_on<'a>(catalog: Catalog, request: &'a IdempotentRequest) -> impl Batch + use<'a> {
+    lock!("SELECT 1 FROM idempotency WHERE team_id = $1 AND mode = $2 AND key = $3 FOR SHARE")
+        .with(values![catalog.team_id, catalog.mode, &request.key])
 }
 
 /// Keeps the answer to a request, replacing the expired record that was found, if any. If another record has been written
