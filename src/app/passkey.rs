@@ -92,7 +92,7 @@ impl App {
         self.counts.passkey.good.one();
         Ok(Cookies {
             session: cookie,
-            device: hash.map(|hash| devices.issue(user_id, &hash, now)),
+            device: hash.map(|hash| browser.next_device(devices, user_id, &hash, now)),
         })
     }
 

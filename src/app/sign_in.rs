@@ -78,6 +78,20 @@ impl Browser {
         Caller::in_browser(self.session.as_ref(), self.visitor.address, now)
     }
 
+    /// The device cookie for a user who has signed in: as old as the one before for this password, but with a count of wrong
+    /// passwords of its own, which a thief of that one does not share.
+    pub(super) fn next_device(
+        &self,
+        cookies: &DeviceCookies,
+        user_id: UserId,
+        hash: &Secret,
+        now: Timestamp,
+    ) -> Secret {
+        let before = self.device.as_ref();
+        let before = before.and_then(|it| cookies.device(it, user_id, hash));
+        cookies.issue(user_id, hash, before.map_or(now, |it| it.since))
+    }
+
     /// The holder for the lookup of the user who wants to sign in.
     pub(super) fn looks_up_for(&self) -> Holder {
         match &self.session {
@@ -222,12 +236,7 @@ impl App {
         checked: Checked,
         browser: Browser,
     ) -> Result<Cookies, Error> {
-        let cookies = self.device_cookies().await?;
-        let before = browser.device.as_ref();
-        let before = before.and_then(|it| cookies.device(it, user.id, &hash));
-        // The next one is as old: a thief of the last one does not share its count.
-        let since = before.map_or_else(|| self.now(), |it| it.since);
-        let device = cookies.issue(user.id, &hash, since);
+        let device = browser.next_device(self.device_cookies().await?, user.id, &hash, self.now());
         let (begin, cookie) = self.new_browser_session(user.id, Way::Password, &browser);
         self.store
             .write(user.id, async move |sql| {

@@ -83,9 +83,13 @@ pub fn stranger() -> (Secret, Browser) {
 
 pub(super) async fn enter(app: &App, passkey: &Passkey) -> Result<Cookies, Error> {
     let (secret, browser) = stranger();
-    let asked = app.ask_to_sign_in(&secret).await.unwrap().unwrap();
+    enter_in(app, passkey, &secret, browser).await
+}
+
+async fn enter_in(app: &App, passkey: &Passkey, secret: &Secret, browser: Browser) -> Result<Cookies, Error> {
+    let asked = app.ask_to_sign_in(secret).await.unwrap().unwrap();
     let answer = answer(&asked, passkey.sign(&asked.options));
-    app.sign_in_by_passkey(&answer, &secret, browser).await
+    app.sign_in_by_passkey(&answer, secret, browser).await
 }
 
 #[track_caller]
@@ -118,6 +122,25 @@ async fn a_passkey_signs_its_user_in_and_never_waits_for_wrong_passwords() {
     assert_eq!(listed[0].name, "Phone");
     assert_eq!(listed[0].rp_id, "invoices.example.com");
     assert_eq!(listed[0].last_used_at, Some(service.clock.now()));
+}
+
+/// P32: it would count as new again otherwise.
+#[tokio::test]
+async fn a_browser_that_is_known_stays_as_old_when_its_user_signs_in_by_a_passkey() {
+    let (service, _ada, passkey) = with_passkey().await;
+    let enter = async |device| {
+        let (secret, browser) = stranger();
+        let browser = Browser { device, ..browser };
+        enter_in(&service.app, &passkey, &secret, browser).await.unwrap().device.unwrap()
+    };
+    let first = enter(None).await;
+    service.clock.advance(Duration::from_secs(60));
+    let (second, other) = (enter(Some(first.clone())).await, enter(None).await);
+    // Such a cookie begins with its time: six bytes.
+    let time = |device: &Secret| device.reveal()[..8].to_owned();
+    assert_eq!(time(&second), time(&first));
+    assert_ne!(time(&other), time(&first));
+    assert_ne!(second.reveal(), first.reveal());
 }
 
 #[tokio::test]
