@@ -26,6 +26,7 @@ use crate::domain::id::UserId;
 use crate::domain::invitation::{self, ListedInvitation};
 use crate::domain::member::{ListedMember, Role};
 use crate::domain::secret::Secret;
+use crate::domain::user::parse_email;
 use crate::http::{Api, Form};
 
 #[derive(Template)]
@@ -148,7 +149,8 @@ async fn invite(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
         return page(&visit, team, Shown::complaint(typed, wrong)).await;
     };
     let fields = [("email", typed.email.as_str()), ("role", &typed.role)];
-    if role.may_manage() {
+    // A new invitation withdraws the last one.
+    if role.may_manage() || is_invited(&visit, &team, &typed.email).await? {
         confirmed(&visit, &form, &fields).await?;
     }
     // The inviter gets the secret only if it is not mailed.
@@ -178,6 +180,16 @@ async fn invite(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns whether there is an invitation for somebody with this email.
+async fn is_invited(visit: &Visit, team: &FramedTeam, email: &str) -> Result<bool, Failure> {
+    let Ok(email) = parse_email(email) else {
+        return Ok(false);
+    };
+    let invitations = visit.app().list_invitations(team.id).await?;
+    let mut invited = invitations.iter().map(|it| &it.invitation.email);
+    Ok(invited.any(|it| it.eq_ignore_ascii_case(&email)))
 }
 
 async fn set_role(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {

@@ -233,6 +233,22 @@ async fn an_invitation_that_is_withdrawn_or_replaced_leads_nowhere() {
     bo.post(&second, &NEW).await.expect(404, "no such page");
 }
 
+/// V9: to invite somebody again withdraws what they were invited to.
+#[tokio::test]
+async fn an_invitation_is_replaced_only_after_a_fresh_sign_in() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut owner = signed_in(&service, &team, "owner").await;
+    let first = invite(&mut owner, &team, "bo@example.com", "admin").await;
+    age_sign_ins(&service);
+    invite(&mut owner, &team, "cy@example.com", "viewer").await;
+    let again = [("email", "Bo@example.com"), ("role", "viewer")];
+    let asked = owner.post(&path(&team), &again).await;
+    asked.expect(403, "Confirm that it is you");
+    let mut bo = Browser::new(&service);
+    bo.get(&first).await.expect(200, "as admin");
+}
+
 #[tokio::test]
 async fn names_and_emails_are_text_whatever_they_look_like() {
     let Some(service) = server() else { return };
