@@ -22,7 +22,7 @@ use crate::domain::browser_session::InBrowser;
 use crate::domain::id::{IdentityId, UserId};
 use crate::domain::identity::{Claims, IDENTITIES_PER_USER, Identity};
 use crate::domain::input::typed_text;
-use crate::domain::secret::{Digest, Secret};
+use crate::domain::secret::Secret;
 use crate::domain::user::User;
 use crate::domain::ways_to_sign_in::{SwitchedOn, Way};
 use crate::sql::ScriptError;
@@ -56,22 +56,22 @@ impl App {
         Ok(requests.open(cookie, self.now()))
     }
 
-    /// The value of the cookie that a browser keeps in which this identity came back with a good code.
+    /// The value of the cookie that a browser keeps in which this user came back with a good code.
     ///
     /// # Errors
     /// Any store error.
-    pub async fn returning_browser(&self, identity: &Digest) -> Result<Secret, Error> {
+    pub async fn returning_browser(&self, user_id: UserId) -> Result<Secret, Error> {
         let requests = self.authentication_requests().await?;
-        requests.seal_returning(identity)
+        requests.seal_returning(user_id, self.now())
     }
 
-    /// The identity that came back to the browser with this cookie, if it is valid.
+    /// The user who came back to the browser with this cookie, if it is valid.
     ///
     /// # Errors
     /// Any store error.
-    pub async fn find_returning_browser(&self, cookie: &str) -> Result<Option<Digest>, Error> {
+    pub async fn find_returning_browser(&self, cookie: &str) -> Result<Option<UserId>, Error> {
         let requests = self.authentication_requests().await?;
-        Ok(requests.open_returning(cookie))
+        Ok(requests.open_returning(cookie, self.now()))
     }
 
     async fn authentication_requests(&self) -> Result<&AuthenticationRequests, Error> {
@@ -83,7 +83,7 @@ impl App {
         Ok(self.authentication_requests.get_or_init(|| made))
     }
 
-    /// Signs in the user whom the provider identifies: step 2. Returns the session's cookie.
+    /// Signs in the user whom the provider identifies: step 2. Returns who it is, and the session's cookie.
     ///
     /// # Errors
     /// [`Error::IdentityUnknown`] for a person who has to sign in first; [`Error::Deactivated`]; any store error.
@@ -91,7 +91,7 @@ impl App {
         &self,
         claims: Claims,
         browser: Browser,
-    ) -> Result<Secret, Error> {
+    ) -> Result<(UserId, Secret), Error> {
         let (wanted, on) = (claims.clone(), self.switched_on.clone());
         let find = async move |sql: Sql<'_>| find_user(sql, &wanted, &on).await;
         let found = self.store.read(browser.looks_up_for(), find).await;
@@ -122,7 +122,7 @@ impl App {
             })
             .await?;
         self.counts.provider.good.one();
-        Ok(cookie)
+        Ok((user_id, cookie))
     }
 
     /// Creates a user through an invitation, if the provider proves that the email is theirs, and signs the browser in: step
@@ -136,7 +136,7 @@ impl App {
         link: &Secret,
         claims: Claims,
         browser: Browser,
-    ) -> Result<Secret, Error> {
+    ) -> Result<(UserId, Secret), Error> {
         let found = self.get_invitation(link).await?;
         if found.has_user {
             return Err(Error::LinkNotValid);
@@ -158,8 +158,9 @@ impl App {
             created_at: now,
             deactivated_at: None,
         };
-        let identity = self.new_identity(made.id, &claims);
-        let (mut begin, cookie) = self.new_browser_session(made.id, Way::Provider, &browser);
+        let user_id = made.id;
+        let identity = self.new_identity(user_id, &claims);
+        let (mut begin, cookie) = self.new_browser_session(user_id, Way::Provider, &browser);
         begin.prove_at(claims.signed_in_at);
         let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
         let digest = link.digest();
@@ -177,7 +178,7 @@ impl App {
             })
             .await?;
         self.counts.provider.good.one();
-        Ok(cookie)
+        Ok((user_id, cookie))
     }
 
     /// Takes a sign-in at the provider as proof that it is still the user who is signed in here. Returns the session's new

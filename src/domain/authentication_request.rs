@@ -8,8 +8,8 @@
 //! 3. It is valid for ten minutes, by our own clock.
 //! 4. It works once: the answer that uses the cookie removes it, and the code in that answer works once at the provider (RFC
 //!    6749, 4.1.2), and only with this verifier (RFC 7636). So nothing has to be stored that strangers could fill.
-//! 5. A browser in which a user has come back with a good code keeps a cookie that says whose identity it was, sealed under the
-//!    same key. It grants nothing, but whoever has none brings codes as a stranger.
+//! 5. A browser in which a user has come back with a good code keeps a cookie that says who it was, sealed under the same key.
+//!    It grants nothing, but whoever has none brings codes as a stranger. Nothing ends it but time.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,14 +17,18 @@ use std::time::Duration;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use uuid::Uuid;
 
 use super::Error;
-use super::id::BrowserSessionId;
-use super::secret::{Digest, Secret};
+use super::id::{BrowserSessionId, UserId};
+use super::secret::Secret;
 use super::time::Timestamp;
 
 /// How long a user may be at the provider.
 pub const LIFETIME: Duration = Duration::from_mins(10);
+
+/// How long a browser is known as one to which a user came back. No browser keeps a cookie for longer.
+pub const RETURNING_LIFETIME: Duration = Duration::from_hours(400 * 24);
 
 /// The longest path to return to: a browser keeps cookies of 4,096 bytes.
 pub const WAY_BACK_LENGTH: usize = 2_000;
@@ -33,7 +37,7 @@ pub const WAY_BACK_LENGTH: usize = 2_000;
 const FORMAT: &[u8] = b"invoicing authentication request 1";
 
 /// The same, of the cookie that a browser keeps.
-const RETURNING: &[u8] = b"invoicing returning browser 1";
+const RETURNING: &[u8] = b"invoicing returning browser 2";
 
 /// Why a browser is sent to the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,18 +155,21 @@ impl AuthenticationRequests {
         is_in_time.then_some(request)
     }
 
-    /// The value of the cookie that says whose identity came back to a browser: step 5.
+    /// The value of the cookie that says who came back to a browser, and when: step 5.
     ///
     /// # Errors
     /// [`Error::Internal`] when it cannot be sealed.
-    pub(crate) fn seal_returning(&self, identity: &Digest) -> Result<Secret, Error> {
-        self.seal_bytes(RETURNING, identity.as_bytes().to_vec())
+    pub(crate) fn seal_returning(&self, user_id: UserId, now: Timestamp) -> Result<Secret, Error> {
+        let at = now.as_millis().to_be_bytes();
+        self.seal_bytes(RETURNING, [user_id.0.as_bytes().as_slice(), &at].concat())
     }
 
-    /// Opens that cookie, unless it is not ours.
-    pub(crate) fn open_returning(&self, cookie: &str) -> Option<Digest> {
-        let identity = self.open_bytes(RETURNING, cookie)?;
-        Some(Digest::from_bytes(identity.try_into().ok()?))
+    /// Opens that cookie, unless it is not ours or too old.
+    pub(crate) fn open_returning(&self, cookie: &str, now: Timestamp) -> Option<UserId> {
+        let opened = self.open_bytes(RETURNING, cookie)?;
+        let (user_id, at) = opened.split_first_chunk()?;
+        let at = Timestamp::from_millis(i64::from_be_bytes(at.try_into().ok()?));
+        (now < at.after(RETURNING_LIFETIME)).then_some(UserId(Uuid::from_bytes(*user_id)))
     }
 
     fn seal_bytes(&self, format: &[u8], mut bytes: Vec<u8>) -> Result<Secret, Error> {
@@ -186,8 +193,6 @@ impl AuthenticationRequests {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_211_340_123);
@@ -198,15 +203,18 @@ mod tests {
 
     #[test]
     fn what_a_returning_browser_keeps_is_ours_and_nothing_else() {
-        let identity = Digest::of(b"ada");
-        let kept = requests(7).seal_returning(&identity).unwrap();
-        assert_eq!(requests(7).open_returning(kept.reveal()), Some(identity));
-        assert_eq!(requests(8).open_returning(kept.reveal()), None);
+        let ada = UserId(Uuid::from_u128(1));
+        let kept = requests(7).seal_returning(ada, NOW).unwrap();
+        let open = |key, age| requests(key).open_returning(kept.reveal(), NOW.after(age));
+        let short = Duration::from_millis(1);
+        assert_eq!(open(7, RETURNING_LIFETIME - short), Some(ada));
+        assert_eq!(open(7, RETURNING_LIFETIME), None);
+        assert_eq!(open(8, short), None);
         assert!(requests(7).open(kept.reveal(), NOW).is_none());
         let request = AuthenticationRequest::new(Purpose::SignIn, "/", NOW);
         let request = requests(7).seal(&request).unwrap();
         for wrong in [request.reveal(), "", "x", &kept.reveal()[1..]] {
-            assert_eq!(requests(7).open_returning(wrong), None, "{wrong}");
+            assert_eq!(requests(7).open_returning(wrong, NOW), None, "{wrong}");
         }
     }
 

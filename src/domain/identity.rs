@@ -7,7 +7,6 @@
 
 use super::Error;
 use super::id::{IdentityId, UserId};
-use super::secret::Digest;
 use super::time::Timestamp;
 use super::user::parse_email;
 
@@ -63,12 +62,6 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Stands for the issuer and the subject.
-    pub(crate) fn digest(&self) -> Digest {
-        // No issuer is a URL with a line break.
-        Digest::of(format!("{}\n{}", self.issuer, self.subject).as_bytes())
-    }
-
     /// Takes the claims of an ID token, as far as they can be used.
     ///
     /// # Errors

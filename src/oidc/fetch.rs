@@ -39,6 +39,15 @@ pub(super) enum FetchError {
 }
 
 impl FetchError {
+    /// Whether the request may have reached the provider.
+    pub(super) fn may_have_been_sent(&self) -> bool {
+        match self {
+            FetchError::InClear(_) => false,
+            FetchError::Failed { source, .. } => !source.is_connect(),
+            FetchError::TooSlow(_) | FetchError::TooLarge(_) | FetchError::NotNow(..) => true,
+        }
+    }
+
     /// Returns its name in a trace.
     fn word(&self) -> &'static str {
         match self {

@@ -43,8 +43,8 @@ use serde_json::Value;
 use crate::domain;
 use crate::domain::authentication_request::{AuthenticationRequest, Purpose};
 use crate::domain::browser_session::LIFETIME;
+use crate::domain::id::UserId;
 use crate::domain::identity::Claims;
-use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::log::Throttle;
 use crate::settings::{Oidc, Origin};
@@ -148,14 +148,14 @@ impl Provider {
         self.turns.take(address).ok_or(Error::Busy)
     }
 
-    /// The same, for a caller who brings a code, in a browser to which this identity came back before, if any did.
+    /// The same, for a caller who brings a code, in a browser to which this user came back before, if any did.
     ///
     /// # Errors
-    /// [`Error::Busy`], also when that identity, or else that network, has brought too many that were not accepted.
+    /// [`Error::Busy`], also when that user, and that network or site too, has brought too many that were not accepted.
     pub(crate) fn turn_with_code(
         &self,
         address: IpAddr,
-        returning: Option<Digest>,
+        returning: Option<UserId>,
     ) -> Result<Turn<'_>, Error> {
         let turn = self.turns.take_with_code(address, returning);
         turn.ok_or(Error::Busy)
@@ -223,10 +223,11 @@ impl Provider {
         }
         let exchange = self.exchange(&metadata, request, code);
         let exchanged = turn.wait(exchange).await;
-        // Whatever the provider has against it, or if somebody else came: it was asked.
+        // Whatever the provider has against it, or if somebody else came: it was asked. So it was if it says that it was
+        // asked too often, or falls over the code: whoever invents such codes would ask as often as they like.
         if matches!(
             exchanged,
-            Err(Error::InvalidCode(_) | Error::Unproven(_) | Error::SentAway)
+            Err(Error::InvalidCode(_) | Error::Unproven(_) | Error::NoVerdict(_) | Error::SentAway)
         ) {
             turn.code_was_refused();
         }
@@ -368,7 +369,10 @@ fn of_exchange(
     error: RequestTokenError<FetchError, StandardErrorResponse<CoreErrorResponseType>>,
 ) -> Error {
     match error {
-        RequestTokenError::Request(error) => Error::Unavailable(error.to_string()),
+        RequestTokenError::Request(error) => match error.may_have_been_sent() {
+            true => Error::NoVerdict(error.to_string()),
+            false => Error::Unavailable(error.to_string()),
+        },
         RequestTokenError::ServerResponse(said) => match said.error() {
             CoreErrorResponseType::InvalidGrant => Error::InvalidCode(short(&said.to_string())),
             _ => Error::Unproven(short(&said.to_string())),
@@ -376,9 +380,9 @@ fn of_exchange(
         // What came is not repeated: it may have a token in it.
         RequestTokenError::Parse(error, _) => {
             let at = short(&error.path().to_string());
-            Error::Unavailable(format!("its answer to a code cannot be read, at {at}"))
+            Error::NoVerdict(format!("its answer to a code cannot be read, at {at}"))
         }
-        RequestTokenError::Other(said) => Error::Unavailable(short(&said)),
+        RequestTokenError::Other(said) => Error::NoVerdict(short(&said)),
     }
 }
 

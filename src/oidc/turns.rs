@@ -7,8 +7,11 @@
 //!
 //! Even an invented code costs a request to the provider, in the name of this server; and a provider that gets too many from
 //! one client refuses all of them. So whoever brings codes that the provider does not accept has few tries: a network
-//! [`CODES`] at once, and then one every [`CODE_EVERY`] seconds, and a site twice as many. Accepted codes are not counted.
-//! A returning browser has as many as a network, counted by the identity: so no stranger at the same network uses them up.
+//! [`CODES`] at once, and then one every [`CODE_EVERY`] seconds, and a site twice as many. Accepted codes are not counted, nor
+//! those that were not sent, as the provider could not be reached.
+//! A returning browser has as many as a network, counted by the user who came back there: so no stranger at the same network
+//! uses them up. Once they are used up, it is a stranger like any other: somebody else may have a copy of its cookie, or may
+//! have been the last to sign in there.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,7 +20,7 @@ use ipnet::IpNet;
 
 use super::error::Error;
 use crate::client_address::{network, surroundings};
-use crate::domain::secret::Digest;
+use crate::domain::id::UserId;
 use crate::fair_room::{FairRoom, Place};
 use crate::limit::SlowLimiter;
 
@@ -34,8 +37,8 @@ const CODE_EVERY: u32 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum By {
     Network(IpAddr),
-    /// The digest of an identity that came back to the caller's browser before.
-    Identity([u8; 32]),
+    /// The user who came back to the caller's browser before.
+    User(UserId),
 }
 
 /// The callers that wait.
@@ -61,38 +64,44 @@ impl Turns {
         }
     }
 
-    /// Takes a turn for a caller at this address who brings a code, in a browser to which this identity came back before, if
-    /// any did. `None` if there is no room, or that identity, or else that network or site, has brought too many that were not
+    /// Takes a turn for a caller at this address who brings a code, in a browser to which this user came back before, if any
+    /// did. `None` if there is no room, or that user, and also that network or site, has brought too many that were not
     /// accepted.
     pub(super) fn take_with_code(
         &self,
         address: IpAddr,
-        returning: Option<Digest>,
+        returning: Option<UserId>,
     ) -> Option<Turn<'_>> {
         let site = surroundings(address);
-        let by = match returning {
-            Some(identity) => By::Identity(*identity.as_bytes()),
-            None => By::Network(network(address)),
-        };
+        if let Some(code) = returning.and_then(|user_id| self.count(By::User(user_id), None))
+            && let Ok(place) = self.room_for_returning.enter(site)
+        {
+            return Some(Turn {
+                place,
+                code: Some(code),
+            });
+        }
+        let code = self.count(By::Network(network(address)), Some(site))?;
+        Some(Turn {
+            place: self.room.enter(site).ok()?,
+            code: Some(code),
+        })
+    }
+
+    /// Counts a code; `None` if there were too many.
+    fn count(&self, by: By, of_site: Option<IpNet>) -> Option<Code<'_>> {
         if !self.codes.take(by) {
             return None;
         }
-        let of_site = returning.is_none().then_some(site);
         if of_site.is_some_and(|site| !self.codes_of_sites.take(site)) {
             self.codes.give_back(by);
             return None;
         }
-        let code = Code {
+        Some(Code {
             turns: self,
             by,
             of_site,
             may_be_good: true,
-        };
-        let place = returning.and_then(|_| self.room_for_returning.enter(site).ok());
-        let place = place.or_else(|| self.room.enter(site).ok())?;
-        Some(Turn {
-            place,
-            code: Some(code),
         })
     }
 
@@ -158,8 +167,13 @@ mod tests {
     use std::future::pending;
 
     use futures::FutureExt;
+    use uuid::Uuid;
 
     use super::*;
+
+    fn user(number: u128) -> UserId {
+        UserId(Uuid::from_u128(number))
+    }
 
     fn take<'t>(turns: &'t Turns, address: &str) -> Option<Turn<'t>> {
         turns.take(address.parse().unwrap())
@@ -214,7 +228,7 @@ mod tests {
     #[test]
     fn returning_browsers_have_a_room_of_their_own_and_what_is_left_of_the_other() {
         let turns = Turns::new(32);
-        let ada = Some(Digest::of(b"ada"));
+        let ada = Some(user(1));
         let with_code = |whose| turns.take_with_code([198, 51, 100, 1].into(), whose);
         let mut many = ["192.0.2.1", "192.96.2.2"].map(|it| take(&turns, it));
         assert!(with_code(None).is_none());
@@ -225,9 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn a_returning_browser_brings_codes_for_its_identity_and_not_for_its_network() {
+    fn a_returning_browser_brings_codes_for_its_user_and_not_for_its_network() {
         let turns = Turns::new(4_096);
-        let [ada, ben] = [b"ada", b"ben"].map(|it| Some(Digest::of(it)));
+        let [ada, ben] = [1, 2].map(|it| Some(user(it)));
         let with_code = |whose| turns.take_with_code([192, 0, 2, 1].into(), whose);
         for _ in 0..CODES {
             with_code(None).unwrap().code_was_refused();
@@ -237,6 +251,20 @@ mod tests {
         drop(with_code(ben).unwrap());
         // Other networks of the site have what its strangers have left.
         assert!(turns.take_with_code([192, 0, 2, 2].into(), None).is_some());
+    }
+
+    /// Somebody else has used them up, with a copy of its cookie.
+    #[test]
+    fn a_returning_browser_whose_user_has_no_codes_left_is_a_stranger_at_its_network() {
+        let turns = Turns::new(4_096);
+        let with_code = |site| turns.take_with_code([192, 0, site, 1].into(), Some(user(1)));
+        for _ in 0..2 * CODES {
+            with_code(2).unwrap().code_was_refused();
+        }
+        assert!(with_code(2).is_none());
+        drop(with_code(3).unwrap());
+        let network = By::Network([192, 0, 3, 1].into());
+        assert_eq!(turns.codes.earlier(network), 0);
     }
 
     #[test]

@@ -184,7 +184,7 @@ async fn taken_up(
     request: AuthenticationRequest,
 ) -> Answer {
     let code = visit.query("code");
-    let code = code.filter(|it| (1..=CODE_LENGTH).contains(&it.len()));
+    let code = code.filter(|it| is_code(it));
     let (Some(code), None) = (code, visit.query("error")) else {
         let message = "You went back, or it does not let you in here. Nothing was changed.";
         return refused(visit, "You did not sign in there", message, &request);
@@ -202,41 +202,48 @@ async fn taken_up(
     // Others wait for it, and the user may have to wait for locks of their own from here on.
     drop(turn);
     let app = visit.app();
-    let identity = claims.digest();
     let done = match &request.purpose {
         Purpose::SignIn => app
             .sign_in_by_provider(claims, visit.browser())
             .await
-            .map(Some),
-        Purpose::Join(link) => {
-            let joined = app.join_by_provider(link, claims, visit.browser()).await;
-            joined.map(Some)
-        }
+            .map(|(user_id, cookie)| (user_id, Some(cookie))),
+        Purpose::Join(link) => app
+            .join_by_provider(link, claims, visit.browser())
+            .await
+            .map(|(user_id, cookie)| (user_id, Some(cookie))),
         Purpose::Link(session) => match in_session(visit, *session) {
-            Some(_) => app
+            Some(it) => app
                 .link_identity(visit.person()?, claims)
                 .await
-                .map(|()| None),
+                .map(|()| (it.user.id, None)),
             None => return stray(visit),
         },
         Purpose::Confirm(session) => match in_session(visit, *session) {
-            Some(it) => app.confirm_by_provider(it, claims).await.map(Some),
+            Some(it) => app
+                .confirm_by_provider(it, claims)
+                .await
+                .map(|cookie| (it.user.id, Some(cookie))),
             None => return stray(visit),
         },
     };
     match done {
-        Ok(cookie) => {
+        Ok((user_id, cookie)) => {
             if let Some(cookie) = cookie {
                 visit.renew(&cookie);
             }
             let mut answer = see_other(&request.next);
-            let returning = app.returning_browser(&identity).await?;
+            let returning = app.returning_browser(user_id).await?;
             let returning = Cookie::Returning.set(&visit.site, returning.reveal());
             answer.headers_mut().append(SET_COOKIE, returning);
             Ok(answer)
         }
         Err(error) => of_nobody(visit, provider, &request, error),
     }
+}
+
+/// Whether it can be a code at all (RFC 6749, A.11).
+fn is_code(text: &str) -> bool {
+    (1..=CODE_LENGTH).contains(&text.len()) && text.bytes().all(|it| (b' '..=b'~').contains(&it))
 }
 
 /// Step 4.
@@ -290,7 +297,7 @@ fn not_proven(
     error: &oidc::Error,
 ) -> Answer {
     let lines = match error {
-        oidc::Error::Unavailable(_) => &provider.failures,
+        oidc::Error::Unavailable(_) | oidc::Error::NoVerdict(_) => &provider.failures,
         oidc::Error::Busy | oidc::Error::SentAway => &provider.crowds,
         oidc::Error::Unproven(_) => &provider.refusals,
         oidc::Error::InvalidCode(_) => &provider.codes,
@@ -300,7 +307,7 @@ fn not_proven(
     }
     let name = provider.name();
     let (status, code, title, message) = match error {
-        oidc::Error::Unavailable(_) => (
+        oidc::Error::Unavailable(_) | oidc::Error::NoVerdict(_) => (
             StatusCode::SERVICE_UNAVAILABLE,
             ErrorCode("provider_unavailable"),
             format!("{name} does not answer"),

@@ -53,25 +53,29 @@ async fn what_does_not_come_or_does_not_end_is_given_up() {
 #[tokio::test]
 async fn who_comes_back_while_it_is_silent_is_told_and_nothing_is_changed() {
     let provider = Provider::start().await;
-    let Some(service) = provider.server(&[]) else {
+    let Some(service) = provider.server(&[("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32")]) else {
         return;
     };
     user(&service, ADA);
-    for manner in [
+    // Each at a network of its own, as their codes are counted.
+    for (number, manner) in [
         Manner::Silent,
         Manner::Endless,
         Manner::Redirecting,
         Manner::BadGateway,
         Manner::Empty,
         Manner::Limiting,
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         provider.behaves(Manner::Well);
         let mut browser = Browser::new(&service);
         let left = browser.get("/sign-in/provider").await;
         let back = provider.comes_back(&left.location(), &somebody("1").email(ADA));
         provider.behaves(manner);
-        let told = come_back(&mut browser, &back).await;
-        assert_eq!(told.status(), 503, "{manner:?}: {}", told.text());
+        let told = come_back_from(&format!("192.0.{number}.1"), &mut browser, &back).await;
+        told.expect(503, "Example ID does not answer");
         is_nobody(&browser);
     }
 }
@@ -254,11 +258,14 @@ async fn codes_that_nobody_has_go_to_the_provider_a_few_times_and_good_ones_go_o
     };
     user(&service, ADA);
     let mut stranger = Browser::new(&service);
-    // No code at all is not passed on.
-    let left = stranger.get("/sign-in/provider").await;
-    let state = query(&left.location())["state"].clone();
-    let back = format!("/sign-in/callback?code=&state={state}");
-    assert_eq!(come_back(&mut stranger, &back).await.status(), 403);
+    // What cannot be a code is not passed on.
+    for code in ["", "%00", "%C3%A9", "a%0A"] {
+        let left = stranger.get("/sign-in/provider").await;
+        let state = query(&left.location())["state"].clone();
+        let back = format!("/sign-in/callback?code={code}&state={state}");
+        let told = come_back(&mut stranger, &back).await;
+        told.expect(403, "You did not sign in there");
+    }
     for attempt in 0..8 {
         let left = stranger.get("/sign-in/provider").await;
         let state = query(&left.location())["state"].clone();
@@ -278,6 +285,32 @@ async fn codes_that_nobody_has_go_to_the_provider_a_few_times_and_good_ones_go_o
     let back = Request::new("GET", &back).header("x-forwarded-for", "192.0.2.2");
     let done = elsewhere.send(back).await;
     assert_eq!(done.status(), 303, "{done:?}");
+}
+
+/// P29: or whoever has the provider refuse everybody could go on with that.
+#[tokio::test]
+async fn codes_at_which_the_provider_fails_or_has_enough_are_counted() {
+    for manner in [Manner::BadGateway, Manner::Empty, Manner::Limiting] {
+        let provider = Provider::start().await;
+        let Some(service) = provider.server(&[]) else {
+            return;
+        };
+        let mut stranger = Browser::new(&service);
+        // It is known by now.
+        stranger.get("/sign-in/provider").await;
+        provider.behaves(manner);
+        for attempt in 0..7 {
+            let left = stranger.get("/sign-in/provider").await;
+            let state = query(&left.location())["state"].clone();
+            let back = format!("/sign-in/callback?code=made-up&state={state}");
+            let told = come_back(&mut stranger, &back).await;
+            let expected = match attempt < 5 {
+                true => "Example ID does not answer",
+                false => "Too many people sign in with Example ID just now",
+            };
+            told.expect(503, expected);
+        }
+    }
 }
 
 #[tokio::test]

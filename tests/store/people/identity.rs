@@ -51,8 +51,11 @@ async fn look_up(app: &App, cookie: &Secret) -> Result<InBrowser, Error> {
 async fn signed_in(app: &App, subject: &str) -> InBrowser {
     let email = format!("{subject}@example.com");
     app.create_user(&email, subject).await.unwrap();
-    let cookie = app.sign_in_by_provider(claims(subject, Some(&email)), browser("192.0.2.1"));
-    look_up(app, &cookie.await.unwrap()).await.unwrap()
+    let signed_in = app.sign_in_by_provider(claims(subject, Some(&email)), browser("192.0.2.1"));
+    let (user_id, cookie) = signed_in.await.unwrap();
+    let in_browser = look_up(app, &cookie).await.unwrap();
+    assert_eq!(user_id, in_browser.user.id);
+    in_browser
 }
 
 #[tokio::test]
@@ -225,8 +228,10 @@ async fn who_is_invited_joins_by_an_account_there_that_proves_the_email() {
         invited.unwrap().secret
     };
     let join = async |link: &Secret, claims| {
-        let cookie = app.join_by_provider(link, claims, browser("192.0.2.1")).await?;
-        look_up(&app, &cookie).await
+        let (user_id, cookie) = app.join_by_provider(link, claims, browser("192.0.2.1")).await?;
+        let in_browser = look_up(&app, &cookie).await?;
+        assert_eq!(user_id, in_browser.user.id);
+        Ok(in_browser)
     };
     let bo = invite("bo@example.com").await;
     let unproven = Claims { email_verified: false, ..claims("1", Some("bo@example.com")) };
@@ -255,8 +260,8 @@ async fn who_signs_in_by_the_provider_has_proven_it_when_the_provider_says() {
     for ago in [60, 600].map(Duration::from_secs) {
         let at = START.before(ago);
         let claims = Claims { signed_in_at: Some(at), ..claims("ada", Some(&ada.email)) };
-        let cookie = app.sign_in_by_provider(claims, browser("192.0.2.1")).await;
-        let session = look_up(&app, &cookie.unwrap()).await.unwrap().session;
+        let signed_in = app.sign_in_by_provider(claims, browser("192.0.2.1")).await;
+        let session = look_up(&app, &signed_in.unwrap().1).await.unwrap().session;
         assert_eq!((session.created_at, session.signed_in_at), (START, at));
     }
 }
