@@ -356,9 +356,8 @@ async fn revoke_api_key(
     let team_id = team_id.ok_or_else(missing)?.team_id;
     require_manager(sql, by, team_id).await?;
     let key = sql.run(api_key::lock(id)).await?.ok_or_else(missing)?;
-    if let Some(at) = key.revoked_at {
-        // Written once more, for the reason of `idempotency::rely_on`: the lock is not one of the row.
-        sql.run(api_key::revoke(id, at)).await?;
+    if key.revoked_at.is_some() {
+        sql.run(api_key::rely_on(key.team_id, id)).await?;
         return Ok(key);
     }
     let event = event.clone().in_team(key.team_id);

@@ -169,7 +169,8 @@ impl AuthenticationRequests {
         let opened = self.open_bytes(RETURNING, cookie)?;
         let (user_id, at) = opened.split_first_chunk()?;
         let at = Timestamp::from_millis(i64::from_be_bytes(at.try_into().ok()?));
-        (now < at.after(RETURNING_LIFETIME)).then_some(UserId(Uuid::from_bytes(*user_id)))
+        let is_in_time = now < at.after(RETURNING_LIFETIME) && at <= now.after(LIFETIME);
+        is_in_time.then_some(UserId(Uuid::from_bytes(*user_id)))
     }
 
     fn seal_bytes(&self, format: &[u8], mut bytes: Vec<u8>) -> Result<Secret, Error> {

@@ -33,7 +33,7 @@ pub struct Context {
     pub(super) lists: Turns,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
-    /// The turns in which large ones are checked.
+    /// The turns in which those are checked that may take long.
     pub(super) checks: Checks,
     /// Places for the bodies of addresses that have no room there.
     pub(super) places: Places,

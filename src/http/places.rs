@@ -123,7 +123,7 @@ impl Place {
     /// Returns the result of `work`, or `None` if another takes the place first.
     pub(super) async fn unless_taken<T>(mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
-            // What has arrived is never refused.
+            // Step 1.
             biased;
             done = work => Some(done),
             _ = &mut self.displaced => None,

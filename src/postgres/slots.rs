@@ -13,7 +13,7 @@
 //!    connection, reads do wait for commits.)
 //! 6. Once a commit was not answered, changes begin one at a time until one is, and are no more than there could be before. If
 //!    connections are cut meanwhile, the server still has a process for each commit, and would soon have more of them; and
-//!    slots that become free are left to reads. A commit that wrote nothing is answered without the standby, and does not count.
+//!    slots that become free are left to reads. A commit that wrote nothing may be answered without the standby, and does not count.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -16,7 +16,7 @@ use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::sql::value::{Columns, columns};
-use crate::sql::{ScriptError, sql, table, text, values};
+use crate::sql::{ScriptError, lock, sql, table, text, values};
 
 table! {
     /// The rows of API keys.
@@ -186,6 +186,13 @@ pub fn hold(team_id: TeamId, id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
 /// The key with that id, in any team. Waits until no transaction holds it, and lets none hold it before the end of this.
 pub fn lock(id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     (fair::alone(fair::Lock::ApiKey(id)), find_id(id)).rule(|(_, key)| Ok(key))
+}
+
+/// For an answer that rests on this key, which is [locked](lock()), but not its row: as
+/// [`idempotency::rely_on`](super::idempotency::rely_on).
+pub fn rely_on(team_id: TeamId, id: ApiKeyId) -> impl Batch {
+    lock!("SELECT 1 FROM api_key WHERE team_id = $1 AND id = $2 FOR SHARE")
+        .with(values![team_id, id])
 }
 
 /// Marks a key as revoked. The key must be locked, so that no transaction holds it.

@@ -2,8 +2,8 @@
 //!
 //! dropshot runs extractors before handlers, so its own would respond with 400 to a caller who has not yet been
 //! authenticated. The extractor here, [`Captured`], looks at nothing, and yields an [`Unchecked`] request. A handler
-//! cannot reach any of its values before [`Unchecked::check`] has gone through all of these steps, the first of which
-//! to fail determines the response:
+//! cannot reach any of its values before [`Unchecked::check`], or [`Unchecked::arrived`] and [`Arrived::check`], have gone
+//! through all of these steps, the first of which to fail determines the response:
 //!
 //! 1. the declared length is beyond the limit (413);
 //! 2. the media type is not the document's, or there is a content coding (415);
