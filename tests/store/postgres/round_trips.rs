@@ -38,6 +38,7 @@ const ROUND_TRIPS: [(&str, usize); 18] = [
     ("create_product", 2),
     // Begin and look for the record; keep the answer and insert; commit.
     ("create_product, idempotent", 3),
+    // Begin and look for the record; lock it; commit.
     ("create_product, replayed", 3),
     // Begin and insert; roll back. It was alone in its group, so no other change has to be retried.
     ("create_product, refused", 2),
