@@ -14,9 +14,9 @@ pub const MOST: usize = 60 * 1024;
 /// The longest time that a page may take, in microseconds (the same).
 const LONGEST: u64 = 5_000;
 
-/// How often each page is requested. Other tests run at the same time, so the fastest request shows what
-/// a page takes.
-const TIMES: usize = 20;
+/// How often each page is requested at most. Other tests run at the same time, so the fastest request shows what a page
+/// takes, and no more are needed once each was fast enough.
+const ROUNDS: usize = 200;
 
 #[tokio::test]
 async fn a_page_takes_less_than_sixty_kilobytes_with_all_that_it_loads_and_five_milliseconds() {
@@ -58,24 +58,33 @@ async fn a_page_takes_less_than_sixty_kilobytes_with_all_that_it_loads_and_five_
         assert!(bytes < MOST, "{path}: {bytes} bytes");
     }
     // Not one page after another: a moment in which the machine is slow then slows each of them once.
-    for _ in 1..TIMES {
+    let mut fastest = fastest_of(&service.log());
+    for _ in 0..ROUNDS {
+        if fastest.len() == paths.len() && fastest.values().all(|&it| it < LONGEST) {
+            break;
+        }
         for path in &paths {
             browser.get(path).await;
         }
+        fastest = fastest_of(&service.log());
     }
-    let mut times = BTreeMap::<_, Vec<_>>::new();
-    for line in service.log().lines() {
+    assert_eq!(fastest.len(), paths.len(), "{fastest:?}");
+    assert!(fastest.values().all(|&it| it < LONGEST), "{fastest:?}");
+}
+
+/// The microseconds of the fastest request of each page by its route, by what `log` says.
+fn fastest_of(log: &str) -> BTreeMap<String, u64> {
+    let mut fastest = BTreeMap::new();
+    for line in log.lines() {
         let line: Value = serde_json::from_str(line).expect("JSON");
         if let (Some(route), Some(took)) = (line["route"].as_str(), line["latency_us"].as_u64())
             && line["method"] == "GET"
             && line["status"] == 200
+            && !route.starts_with("/assets/")
         {
-            times.entry(route.to_owned()).or_default().push(took);
+            let fastest = fastest.entry(route.to_owned()).or_insert(took);
+            *fastest = took.min(*fastest);
         }
     }
-    times.retain(|_, times| times.len() >= TIMES / 2);
-    assert_eq!(times.len(), paths.len(), "{times:?}");
-    let fastest = |times: &Vec<u64>| times.iter().min().copied();
-    let is_quick = |times: &Vec<u64>| fastest(times).is_some_and(|it| it < LONGEST);
-    assert!(times.values().all(is_quick), "{times:?}");
+    fastest
 }
