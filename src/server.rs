@@ -46,7 +46,7 @@ use crate::settings::{Settings, TlsFiles};
 use crate::start_error::StartError;
 use crate::trace::Traces;
 use crate::traffic::Traffic;
-use crate::{log, nagle, tls};
+use crate::{listener, log, tls};
 
 /// How long a request may continue after the server was asked to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -172,8 +172,8 @@ impl<C: ServerContext> Server<C> {
             .tls(tls.map(ConfigTls::Dynamic))
             .start()
             .map_err(|error| StartError::building("--listen", error))?;
-        if let Err(error) = nagle::turn_off(http.local_addr()) {
-            warn!(log, "some responses wait 40 ms: Nagle's algorithm stays on"; "error" => %error);
+        if let Err(error) = listener::set_options(http.local_addr()) {
+            warn!(log, "the listener's options stay as they are: some responses wait 40 ms"; "error" => %error);
         }
         let files = settings
             .tls()

@@ -13,7 +13,7 @@ use crate::people::{form, has_done};
 use crate::somebody::Somebody;
 
 /// Large products of 8 KB: twice what the systems of both sides buffer of an unread answer.
-const PRODUCTS: u32 = 1_500;
+pub const PRODUCTS: u32 = 1_500;
 
 /// How long it may take for everything in transit to arrive.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -44,7 +44,7 @@ async fn taken(mut answer: Connection) -> Vec<u8> {
     tokio::task::spawn_blocking(take).await.unwrap()
 }
 
-fn is_whole(answer: &[u8]) -> bool {
+pub fn is_whole(answer: &[u8]) -> bool {
     answer.ends_with(b"\r\n0\r\n\r\n")
 }
 

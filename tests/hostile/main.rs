@@ -31,6 +31,7 @@ mod proxies;
 mod proxy;
 mod residue;
 mod scale;
+mod slow_readers;
 mod somebody;
 mod strangers;
 mod suspects;

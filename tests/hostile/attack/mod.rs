@@ -208,7 +208,7 @@ impl Request {
     }
 
     /// The head in HTTP/1.1, with these extra headers.
-    fn head(&self, more: &str) -> String {
+    pub fn head(&self, more: &str) -> String {
         let mut head = format!(
             "{} {} HTTP/1.1\r\nhost: localhost\r\n",
             self.method, self.path

@@ -1,9 +1,15 @@
-//! Turns Nagle's algorithm off on a listener that belongs to a library.
+//! Sets on a listener that belongs to a library what the library has no setting for.
 //!
-//! dropshot makes its listening socket itself and hands it to nobody, and leaves Nagle's algorithm on. So what is written
-//! while the client has not acknowledged all of what was written before waits for that, 40 ms on Linux: the second of two
-//! responses at once on a connection, and the first response on a new TLS connection. A connection takes the option over from
-//! the socket that accepted it (tcp(7), TCP_NODELAY), so it is enough to set it there.
+//! dropshot makes its listening socket itself and hands it to nobody. It leaves three options as they are by default:
+//!
+//! - **Nagle's algorithm is on.** What is written while the client has not acknowledged all of what was written before waits for
+//!   that, 40 ms on Linux: the second of two responses at once on a connection, and the first response on a new TLS connection.
+//! - **The queue has 128 places.** When more connect than the process accepts meanwhile, the system drops the first packet of
+//!   a connection, and its client tries again after one second, then after two more.
+//! - **The system takes up to 4 MiB of a response,** and tells of free space when a third of that is free. So a client that
+//!   reads slowly seems to read nothing for a long time, and loses its response (`src/http/unsent.rs`).
+//!
+//! A connection takes the options over from the socket that accepted it (tcp(7)), so it is enough to set them there.
 //!
 //! 1. The numbers of the process's sockets are in `/proc/self/fd`.
 //! 2. A number becomes a descriptor when it is sent over a socket to ourselves (unix(7), SCM_RIGHTS): the kernel makes a
@@ -19,15 +25,26 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
 
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
-use rustix::net::sockopt::{set_tcp_nodelay, socket_acceptconn};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use socket2::SockRef;
 
-/// Turns it off for all connections that this process accepts at `address` from now on.
+/// How many connections wait to be accepted at most; fewer where `net.core.somaxconn` says so.
+const QUEUE: i32 = 4096;
+
+/// How many bytes of a connection the system takes that it cannot send yet. It tells of free space when half of that is free.
+const UNSENT: u32 = 128 * 1024;
+
+/// Sets the options for all connections that come to this process at `address` from now on.
 ///
 /// # Errors
-/// Why it stays on: something keeps the process from `/proc`, or from sending itself a descriptor.
-pub(crate) fn turn_off(address: SocketAddr) -> io::Result<()> {
-    Ok(set_tcp_nodelay(find(address)?, true)?)
+/// Why they stay as they are: something keeps the process from `/proc`, or from sending itself a descriptor.
+pub(crate) fn set_options(address: SocketAddr) -> io::Result<()> {
+    let listener = find(address)?;
+    let listener = SockRef::from(&listener);
+    listener.set_tcp_nodelay(true)?;
+    listener.set_tcp_notsent_lowat(UNSENT)?;
+    // Of a socket that listens already, this changes the queue alone.
+    listener.listen(QUEUE)
 }
 
 /// Returns a duplicate of the listener.
@@ -54,7 +71,8 @@ fn find(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Step 3. The socket may be of any kind.
 fn is_listener(socket: &TcpListener, address: SocketAddr) -> bool {
-    socket_acceptconn(socket) == Ok(true) && socket.local_addr().ok() == Some(address)
+    SockRef::from(socket).is_listener().is_ok_and(|it| it)
+        && socket.local_addr().ok() == Some(address)
 }
 
 /// Step 2, from one end of a pair to the other. Returns `None` if it is no socket by now.
@@ -94,24 +112,44 @@ fn duplicate(
 #[cfg(test)]
 mod tests {
     use std::net::TcpStream;
+    use std::time::Duration;
 
     use super::*;
 
+    /// Less than the system takes until it tries once more to connect.
+    const WITHOUT_ROOM: Duration = Duration::from_millis(900);
+
+    fn listener() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
     #[test]
-    fn connections_accepted_at_the_address_send_at_once_and_others_do_not() {
-        let mut listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let addresses = listeners.each_ref().map(|it| it.local_addr().unwrap());
+    fn connections_accepted_at_the_address_have_the_options_and_others_do_not() {
+        let mut listeners = [(); 2].map(|()| listener());
         // One that is accepted has the same address as its listener, and here the lower number.
-        let _earlier = TcpStream::connect(addresses[0]).unwrap();
-        let (_accepted, _) = listeners[0].accept().unwrap();
-        listeners[0] = listeners[0].try_clone().unwrap();
-        turn_off(addresses[0]).unwrap();
-        let at_once = [0, 1].map(|number: usize| {
-            let _client = TcpStream::connect(addresses[number]).unwrap();
-            let (accepted, _) = listeners[number].accept().unwrap();
-            accepted.nodelay().unwrap()
+        let _earlier = TcpStream::connect(listeners[0].1).unwrap();
+        let (_accepted, _) = listeners[0].0.accept().unwrap();
+        listeners[0].0 = listeners[0].0.try_clone().unwrap();
+        set_options(listeners[0].1).unwrap();
+        let options = listeners.map(|(listener, address)| {
+            let _client = TcpStream::connect(address).unwrap();
+            let (accepted, _) = listener.accept().unwrap();
+            let accepted = SockRef::from(&accepted);
+            let unsent = accepted.tcp_notsent_lowat().unwrap();
+            (accepted.tcp_nodelay().unwrap(), unsent == UNSENT)
         });
-        assert_eq!(at_once, [true, false]);
+        assert_eq!(options, [(true, true), (false, false)]);
+    }
+
+    #[test]
+    fn more_connections_than_a_library_asks_for_wait_to_be_accepted() {
+        let (_listener, address) = listener();
+        set_options(address).unwrap();
+        // The system answers to each at once while there is room, and to none for a second if there is not.
+        let clients = (0..300).map(|_| TcpStream::connect_timeout(&address, WITHOUT_ROOM));
+        assert_eq!(clients.filter_map(Result::err).count(), 0);
     }
 
     /// SQLite's locks would end otherwise.
@@ -131,7 +169,7 @@ mod tests {
 
     #[test]
     fn no_listener_at_the_address_is_an_error() {
-        let error = turn_off("192.0.2.1:1".parse().unwrap()).unwrap_err();
+        let error = set_options("192.0.2.1:1".parse().unwrap()).unwrap_err();
         assert_eq!(error.to_string(), "the listener was not found");
     }
 }
