@@ -48,12 +48,17 @@ const EACH_ID: &str =
 const OF_ID: &str =
     "SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND id = asked_id AND status = ";
 
-/// PostgreSQL: likewise, of the active products that have one of these skus.
-const OF_SKUS: &str = text!(EACH_SKU, " OFFSET 0) AS found ORDER BY id");
-const OF_SKUS_LOCKED: &str = text!(EACH_SKU, " FOR UPDATE OFFSET 0) AS found ORDER BY id");
+/// PostgreSQL: what follows is read of the active products of a catalog that have one of these skus. It goes through all of them
+/// once, a quarter of a microsecond each, with the skus in a hash table (`IS TRUE` keeps it from making a join of that). If it
+/// looked up one sku after the other, it might go through all of them for each: where it has not counted the products of a
+/// team, nothing tells it that the index of the skus finds fewer of them than the primary key does.
+const OF_SKUS: &str = text!(
+    ACTIVE,
+    "(sku IN (SELECT unnest($3::text[]))) IS TRUE ORDER BY id"
+);
 
-const EACH_SKU: &str = " FROM (SELECT unnest($3::text[]) AS asked_sku ORDER BY asked_sku) AS asked, LATERAL \
-    (SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND sku = asked_sku";
+/// The same, with a lock on each.
+const OF_SKUS_LOCKED: &str = text!(OF_SKUS, " FOR UPDATE");
 
 /// The active products of a catalog.
 const ACTIVE: &str = " FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND ";

@@ -92,12 +92,10 @@ async fn what_postgresql_has_not_counted_makes_no_statement_go_through_all_rows(
         let plan = plan(&client, end).await.join("\n");
         assert!(plan.contains("using refresh_token_grace "), "{plan}");
     }
-    for find in of(&["asked_sku", " FROM product "]) {
+    for find in of(&["(sku IN ", " FROM product "]) {
         let plan = plan(&client, find).await.join("\n");
-        assert!(
-            plan.contains("using product_sku") && plan.contains("(sku = "),
-            "{plan}"
-        );
+        let goes_through_once = plan.contains("hashed SubPlan") && !plan.contains("Nested Loop");
+        assert!(goes_through_once, "{plan}");
     }
     for find in of(&["asked_id", " FROM product ", "'archived'"]) {
         let plan = plan(&client, find).await;
