@@ -1,4 +1,4 @@
-//! Sets on a listener that belongs to a library what the library has no setting for.
+//! Does with a listener that belongs to a library what the library has no setting for.
 //!
 //! dropshot makes its listening socket itself and hands it to nobody. It leaves three options as they are by default:
 //!
@@ -9,7 +9,9 @@
 //! - **The system takes up to 4 MiB of a response,** and tells of free space when a third of that is free. So a client that
 //!   reads slowly seems to read nothing for a long time, and loses its response (`src/http/unsent.rs`).
 //!
-//! A connection takes the options over from the socket that accepted it (tcp(7)), so it is enough to set them there.
+//! A connection takes the options over from the socket that accepted it (tcp(7)), so it is enough to set them there. And
+//! without TLS, dropshot keeps the socket until the last connection has ended, although it accepts no more: whoever connects
+//! while the server stops would wait for that, only to be cut off, instead of finding another replica.
 //!
 //! 1. The numbers of the process's sockets are in `/proc/self/fd`.
 //! 2. A number becomes a descriptor when it is sent over a socket to ourselves (unix(7), SCM_RIGHTS): the kernel makes a
@@ -19,7 +21,7 @@
 use std::fs::{self, File};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::{self, MaybeUninit};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
@@ -28,23 +30,40 @@ use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use socket2::SockRef;
 
-/// How many connections wait to be accepted at most; fewer where `net.core.somaxconn` says so.
-const QUEUE: i32 = 4096;
+/// How many connections wait to be accepted at most; fewer where `net.core.somaxconn` says so. As many as tokio asks for: more
+/// would wait for longer than a client does, where it takes a TLS handshake to accept each.
+const QUEUE: i32 = 1024;
 
-/// How many bytes of a connection the system takes that it cannot send yet. It tells of free space when half of that is free.
-const UNSENT: u32 = 128 * 1024;
+/// How many bytes of a connection the system takes that it cannot send yet. It tells of free space when half of that is free. Less
+/// would leave more of the largest pages in our own memory, which is bounded.
+const UNSENT: u32 = 1024 * 1024;
 
-/// Sets the options for all connections that come to this process at `address` from now on.
-///
-/// # Errors
-/// Why they stay as they are: something keeps the process from `/proc`, or from sending itself a descriptor.
-pub(crate) fn set_options(address: SocketAddr) -> io::Result<()> {
-    let listener = find(address)?;
-    let listener = SockRef::from(&listener);
-    listener.set_tcp_nodelay(true)?;
-    listener.set_tcp_notsent_lowat(UNSENT)?;
-    // Of a socket that listens already, this changes the queue alone.
-    listener.listen(QUEUE)
+/// A duplicate of a library's listener.
+#[derive(Debug)]
+pub(crate) struct Listener(TcpListener);
+
+impl Listener {
+    /// Finds the listener of this process at `address`, and sets the options for all connections from now on.
+    ///
+    /// # Errors
+    /// Why they stay as they are: something keeps the process from `/proc`, or from sending itself a descriptor.
+    pub(crate) fn with_options(address: SocketAddr) -> io::Result<Listener> {
+        let listener = find(address)?;
+        let socket = SockRef::from(&listener);
+        socket.set_tcp_nodelay(true)?;
+        socket.set_tcp_notsent_lowat(UNSENT)?;
+        // Of a socket that listens already, this changes the queue alone.
+        socket.listen(QUEUE)?;
+        Ok(Listener(listener))
+    }
+
+    /// Has the system refuse whoever connects from now on, or waits to be accepted.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn refuse(self) -> io::Result<()> {
+        SockRef::from(&self.0).shutdown(Shutdown::Read)
+    }
 }
 
 /// Returns a duplicate of the listener.
@@ -111,6 +130,7 @@ fn duplicate(
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::net::TcpStream;
     use std::time::Duration;
 
@@ -132,7 +152,7 @@ mod tests {
         let _earlier = TcpStream::connect(listeners[0].1).unwrap();
         let (_accepted, _) = listeners[0].0.accept().unwrap();
         listeners[0].0 = listeners[0].0.try_clone().unwrap();
-        set_options(listeners[0].1).unwrap();
+        Listener::with_options(listeners[0].1).unwrap();
         let options = listeners.map(|(listener, address)| {
             let _client = TcpStream::connect(address).unwrap();
             let (accepted, _) = listener.accept().unwrap();
@@ -146,10 +166,24 @@ mod tests {
     #[test]
     fn more_connections_than_a_library_asks_for_wait_to_be_accepted() {
         let (_listener, address) = listener();
-        set_options(address).unwrap();
+        Listener::with_options(address).unwrap();
         // The system answers to each at once while there is room, and to none for a second if there is not.
         let clients = (0..300).map(|_| TcpStream::connect_timeout(&address, WITHOUT_ROOM));
         assert_eq!(clients.filter_map(Result::err).count(), 0);
+    }
+
+    #[test]
+    fn whoever_connects_is_refused_and_another_process_can_listen() {
+        let (_kept, address) = listener();
+        let duplicate = Listener::with_options(address).unwrap();
+        let mut waiting = TcpStream::connect(address).unwrap();
+        duplicate.refuse().unwrap();
+        let cut_off = waiting.read(&mut [0]).unwrap_err();
+        assert_eq!(cut_off.kind(), io::ErrorKind::ConnectionReset);
+        let refused = TcpStream::connect(address).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        let _next = TcpListener::bind(address).unwrap();
+        TcpStream::connect(address).unwrap();
     }
 
     /// SQLite's locks would end otherwise.
@@ -169,7 +203,7 @@ mod tests {
 
     #[test]
     fn no_listener_at_the_address_is_an_error() {
-        let error = set_options("192.0.2.1:1".parse().unwrap()).unwrap_err();
+        let error = Listener::with_options("192.0.2.1:1".parse().unwrap()).unwrap_err();
         assert_eq!(error.to_string(), "the listener was not found");
     }
 }

@@ -7,9 +7,8 @@
 //!    log says why, and the old certificate stays. The code that starts the server may add more to reread
 //!    ([`Server::rereading`]).
 //! 4. SIGTERM or SIGINT: the server drains ([`crate::admin`]), for no time unless a setting gives one.
-//! 5. Then no new connection is served. Idle connections close; others close after the answer that they wait for. Without
-//!    TLS, a connection that arrives now waits in the kernel and is reset when the process ends: dropshot keeps its
-//!    listening socket until then.
+//! 5. Then no new connection is served: the system refuses it, so that its client can find another replica. Idle connections
+//!    close; others close after the answer that they wait for.
 //! 6. The server has stopped when all connections are closed, or nothing is under way on those that are not (`traffic.rs`):
 //!    an HTTP/2 client may keep its connection open as long as it likes, and keep sending requests. From one second after
 //!    the stop began, those are refused (503).
@@ -42,14 +41,18 @@ use slog::{Logger, error, info, o, warn};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::admin::ReplicaState;
+use crate::listener::Listener;
 use crate::settings::{Settings, TlsFiles};
 use crate::start_error::StartError;
 use crate::trace::Traces;
 use crate::traffic::Traffic;
-use crate::{listener, log, tls};
+use crate::{log, tls};
 
 /// How long a request may continue after the server was asked to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long dropshot may go on to accept connections after it was asked to close.
+const ACCEPTING: Duration = Duration::from_millis(20);
 
 pub(crate) const STOPPED_AT_ONCE: &str = "stopped at once, as a second signal asked";
 
@@ -59,6 +62,8 @@ const BODY_MAX_BYTES: usize = 256 * 1024;
 /// A running server.
 pub struct Server<C: ServerContext> {
     http: HttpServer<C>,
+    /// Where connections come in, if it was found.
+    listener: Option<Listener>,
     signals: Signals,
     log: Logger,
     /// The files of the certificate and its key.
@@ -172,14 +177,15 @@ impl<C: ServerContext> Server<C> {
             .tls(tls.map(ConfigTls::Dynamic))
             .start()
             .map_err(|error| StartError::building("--listen", error))?;
-        if let Err(error) = listener::set_options(http.local_addr()) {
+        let listener = Listener::with_options(http.local_addr()).inspect_err(|error| {
             warn!(log, "the listener's options stay as they are: some responses wait 40 ms"; "error" => %error);
-        }
+        });
         let files = settings
             .tls()
             .map(|files| (files.certificate.into(), files.key.into()));
         let server = Self {
             http,
+            listener: listener.ok(),
             signals,
             log: log.new(o!()),
             tls: files,
@@ -258,7 +264,8 @@ impl<C: ServerContext> Server<C> {
             }
         }
         let traffic = Arc::clone(&self.replica.traffic);
-        Ok(finish(self.http, &traffic, self.signals.stop(), &self.log).await)
+        let finished = finish(self.http, &traffic, self.signals.stop(), &self.log);
+        Ok(tokio::join!(finished, refuse(self.listener)).0)
     }
 
     /// Step 3.
@@ -310,6 +317,13 @@ impl<C: ServerContext> Server<C> {
 fn allow_many_connections() -> nix::Result<()> {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
     setrlimit(Resource::RLIMIT_NOFILE, most, most)
+}
+
+/// Step 5, once dropshot accepts no more: otherwise it would report an error.
+async fn refuse(listener: Option<Listener>) {
+    tokio::time::sleep(ACCEPTING).await;
+    // Where it cannot be refused, a connection waits until the process ends.
+    _ = listener.map(Listener::refuse);
 }
 
 /// Steps 5 to 7.

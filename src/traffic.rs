@@ -4,7 +4,8 @@
 //! GOAWAY. So what counts here is not which clients are connected, but what they still wait for:
 //!
 //! 1. a request, from when its caller is checked until its answer is made, and later while a further part of it is made;
-//! 2. an answer, until its last byte has been handed to the connection's socket, or given up;
+//! 2. an answer, until its last byte has been handed to the connection's socket, or given up; that of a stranger, who may take
+//!    as long as they like, for [`STUCK`] after the server began to stop;
 //! 3. an answer of which no byte has been taken for [`STUCK`] is not waited for, nor is a body that has not arrived and
 //!    been checked so long after the server began to stop: its request is refused (503);
 //! 4. nor is anything that starts later than [`GRACE`] after the server began to stop, or a client could keep it running by
@@ -35,7 +36,8 @@ const STEP: Duration = Duration::from_millis(50);
 pub(crate) struct Traffic {
     requests: Arc<()>,
     answers: Arc<()>,
-    /// How many pieces of answers have been sent or given up.
+    answers_of_strangers: Arc<()>,
+    /// How many pieces of answers to others have been sent or given up.
     sent: AtomicU64,
     /// Whether it is too late to start anything.
     closed: AtomicBool,
@@ -50,7 +52,8 @@ pub(crate) struct Request(#[expect(dead_code, reason = "it is kept to be dropped
 /// A piece of an answer, waiting to be sent.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    traffic: Arc<Traffic>,
+    /// `None` if it is for a stranger.
+    traffic: Option<Arc<Traffic>>,
     #[expect(dead_code, reason = "it is kept to be dropped")]
     counted: Arc<()>,
 }
@@ -91,8 +94,16 @@ impl Traffic {
     /// Registers a piece of an answer that waits to be sent.
     pub(crate) fn piece(self: &Arc<Self>) -> Piece {
         Piece {
-            traffic: Arc::clone(self),
+            traffic: Some(Arc::clone(self)),
             counted: Arc::clone(&self.answers),
+        }
+    }
+
+    /// Registers a piece of an answer that waits to be sent to a stranger.
+    pub(crate) fn piece_for_stranger(&self) -> Piece {
+        Piece {
+            traffic: None,
+            counted: Arc::clone(&self.answers_of_strangers),
         }
     }
 
@@ -111,7 +122,8 @@ impl Traffic {
             let sent = self.sent.load(Ordering::Relaxed);
             // One reference of each is our own.
             let requests = Arc::strong_count(&self.requests) > 1;
-            let answers = Arc::strong_count(&self.answers) > 1;
+            let answers = Arc::strong_count(&self.answers) > 1
+                || Arc::strong_count(&self.answers_of_strangers) > 1 && begun.elapsed() < STUCK;
             if requests || sent != seen {
                 (seen, since) = (sent, Instant::now());
             } else if since.elapsed() >= if answers { STUCK } else { QUIET } {
@@ -123,7 +135,9 @@ impl Traffic {
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        self.traffic.sent.fetch_add(1, Ordering::Relaxed);
+        if let Some(traffic) = &self.traffic {
+            traffic.sent.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -201,6 +215,24 @@ mod tests {
             () = asking => Duration::MAX,
         };
         assert_eq!(took.as_secs(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stranger_who_takes_an_answer_slowly_is_waited_for_a_few_seconds() {
+        let traffic = Arc::new(Traffic::default());
+        let slowly = async {
+            let mut piece = traffic.piece_for_stranger();
+            loop {
+                sleep(Duration::from_secs(1)).await;
+                let next = traffic.piece_for_stranger();
+                drop(std::mem::replace(&mut piece, next));
+            }
+        };
+        let took = tokio::select! {
+            took = settled(&traffic) => took,
+            () = slowly => Duration::MAX,
+        };
+        assert_eq!(took.as_secs(), STUCK.as_secs());
     }
 
     #[tokio::test(start_paused = true)]

@@ -34,7 +34,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::budget::{Budget, Charge};
-use crate::domain::holder::Bearer;
+use crate::domain::holder::{Bearer, Holder};
 use crate::traffic::{self, Traffic};
 
 /// The most bytes that hyper gets at once of an answer that is sent in pieces.
@@ -119,7 +119,7 @@ impl Unsent {
             let piece = Piece {
                 bytes,
                 _charge: charge,
-                _under_way: traffic.as_ref().map(Traffic::piece),
+                _under_way: traffic.as_ref().map(|it| waited_for(it, bearer)),
                 answer: None,
             };
             return Body::from(Bytes::from_owner(piece));
@@ -139,6 +139,14 @@ impl Unsent {
             }),
         });
         Body::wrap(Pieces(answer))
+    }
+}
+
+/// Has the server wait for a piece before it stops.
+fn waited_for(traffic: &Arc<Traffic>, bearer: Option<Bearer>) -> traffic::Piece {
+    match bearer.map(|it| it.holder) {
+        None | Some(Holder::Address(_) | Holder::Strangers) => traffic.piece_for_stranger(),
+        Some(_) => traffic.piece(),
     }
 }
 
@@ -303,7 +311,10 @@ impl http_body::Body for Pieces {
             _charge: answer
                 .bearer
                 .map(|bearer| answer.budget.charge_anyway(bearer, length)),
-            _under_way: answer.traffic.as_ref().map(Traffic::piece),
+            _under_way: answer
+                .traffic
+                .as_ref()
+                .map(|it| waited_for(it, answer.bearer)),
             answer: Some(Arc::clone(answer)),
         };
         state.with_hyper += length;

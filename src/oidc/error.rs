@@ -6,10 +6,6 @@ pub(crate) enum Error {
     /// It does not answer, or not in a way that can be understood.
     #[error("the OpenID provider cannot be used now: {0}")]
     Unavailable(String),
-    /// It was asked about a code, and did not say whether it takes it: that it was asked too often, something that cannot be
-    /// understood, or nothing.
-    #[error("the OpenID provider does not say whether it takes a code: {0}")]
-    NoVerdict(String),
     /// Too many people wait for it.
     #[error("too many people wait for the OpenID provider")]
     Busy,

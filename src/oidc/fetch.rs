@@ -17,9 +17,6 @@ use crate::trace::{self, Child};
 /// How long a request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long it may take to connect: less, so that a provider that cannot be reached is told from one that does not answer.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-
 /// How much of an answer is read. Metadata, keys and tokens take a few kilobytes.
 const LARGEST: usize = 256 * 1024;
 
@@ -42,15 +39,6 @@ pub(super) enum FetchError {
 }
 
 impl FetchError {
-    /// Whether the request may have reached the provider.
-    pub(super) fn may_have_been_sent(&self) -> bool {
-        match self {
-            FetchError::InClear(_) => false,
-            FetchError::Failed { source, .. } => !source.is_connect(),
-            FetchError::TooSlow(_) | FetchError::TooLarge(_) | FetchError::NotNow(..) => true,
-        }
-    }
-
     /// Returns its name in a trace.
     fn word(&self) -> &'static str {
         match self {
@@ -87,7 +75,6 @@ impl Fetch {
             // A redirect may lead anywhere, with the client's secret.
             .redirect(Policy::none())
             .http1_only()
-            .connect_timeout(CONNECT_TIMEOUT)
             .user_agent(concat!("invoicing/", env!("CARGO_PKG_VERSION")));
         let client = match secure {
             true => client,
@@ -159,35 +146,5 @@ impl<'c> AsyncHttpClient<'c> for Fetch {
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         Box::pin(self.send(request))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-    use std::net::TcpListener;
-
-    use super::*;
-
-    async fn may_have_been_sent(listener: &TcpListener) -> bool {
-        let url = format!("http://{}/", listener.local_addr().unwrap());
-        let request = http::Request::get(url).body(Vec::new()).unwrap();
-        let failed = Fetch::new(false).unwrap().send(request).await.unwrap_err();
-        failed.may_have_been_sent()
-    }
-
-    #[tokio::test]
-    async fn a_request_was_sent_if_the_connection_is_closed_and_not_if_there_is_none() {
-        let closes = TcpListener::bind("127.0.0.1:0").unwrap();
-        let accepts = closes.try_clone().unwrap();
-        let accepted = std::thread::spawn(move || accepts.accept().unwrap().0.write_all(b"no"));
-        assert!(may_have_been_sent(&closes).await);
-        accepted.join().unwrap().unwrap();
-        // It does not listen.
-        let nobody = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
-        let nobody = nobody.unwrap();
-        let address: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
-        nobody.bind(&address.into()).unwrap();
-        assert!(!may_have_been_sent(&nobody.into()).await);
     }
 }

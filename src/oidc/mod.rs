@@ -21,6 +21,7 @@
 //! 6. What is known of them is what the ID token says. The user info endpoint is not asked, and tokens for it are dropped.
 
 mod clock;
+mod codes;
 mod error;
 mod fetch;
 mod metadata;
@@ -151,7 +152,7 @@ impl Provider {
     /// The same, for a caller who brings a code, in a browser to which this user came back before, if any did.
     ///
     /// # Errors
-    /// [`Error::Busy`], also when that user, and that network or site too, has brought too many that were not accepted.
+    /// [`Error::Busy`], also when that user, and strangers at that address too, have brought too many that were not accepted.
     pub(crate) fn turn_with_code(
         &self,
         address: IpAddr,
@@ -223,12 +224,7 @@ impl Provider {
         }
         let exchange = self.exchange(&metadata, request, code);
         let exchanged = turn.wait(exchange).await;
-        // Whatever the provider has against it, or if somebody else came: it was asked. So it was if it says that it was
-        // asked too often, or falls over the code: whoever invents such codes would ask as often as they like.
-        if matches!(
-            exchanged,
-            Err(Error::InvalidCode(_) | Error::Unproven(_) | Error::NoVerdict(_) | Error::SentAway)
-        ) {
+        if exchanged.is_err() {
             turn.code_was_refused();
         }
         let token = exchanged?;
@@ -369,10 +365,7 @@ fn of_exchange(
     error: RequestTokenError<FetchError, StandardErrorResponse<CoreErrorResponseType>>,
 ) -> Error {
     match error {
-        RequestTokenError::Request(error) => match error.may_have_been_sent() {
-            true => Error::NoVerdict(error.to_string()),
-            false => Error::Unavailable(error.to_string()),
-        },
+        RequestTokenError::Request(error) => Error::Unavailable(error.to_string()),
         RequestTokenError::ServerResponse(said) => match said.error() {
             CoreErrorResponseType::InvalidGrant => Error::InvalidCode(short(&said.to_string())),
             _ => Error::Unproven(short(&said.to_string())),
@@ -380,9 +373,9 @@ fn of_exchange(
         // What came is not repeated: it may have a token in it.
         RequestTokenError::Parse(error, _) => {
             let at = short(&error.path().to_string());
-            Error::NoVerdict(format!("its answer to a code cannot be read, at {at}"))
+            Error::Unavailable(format!("its answer to a code cannot be read, at {at}"))
         }
-        RequestTokenError::Other(said) => Error::NoVerdict(short(&said)),
+        RequestTokenError::Other(said) => Error::Unavailable(short(&said)),
     }
 }
 

@@ -1,54 +1,30 @@
-//! Limits how many callers wait for the provider at once, and how many wrong codes a network and a site may bring.
+//! Limits how many callers wait for the provider at once.
 //!
 //! A provider may take seconds for an answer, and a caller that waits for it holds a request of ours. So few wait at once, and
 //! none keeps strangers from anything else that they may do. When there is no room left, one of the block or site that has most
 //! of it is [sent away](crate::fair_room) for one of another. Browsers to which a user of this service came back with a good code
-//! before have a room of their own, which nobody fills who has never been a user here.
-//!
-//! Even an invented code costs a request to the provider, in the name of this server; and a provider that gets too many from
-//! one client refuses all of them. So whoever brings codes that the provider does not accept has few tries: a network
-//! [`CODES`] at once, and then one every [`CODE_EVERY`] seconds, and a site twice as many. Accepted codes are not counted, nor
-//! those that were not sent, as the provider could not be reached.
-//! A returning browser has as many as a network, counted by the user who came back there: so no stranger at the same network
-//! uses them up. Once they are used up, it is a stranger like any other: somebody else may have a copy of its cookie, or may
-//! have been the last to sign in there.
+//! before have a room of their own, which nobody fills who has never been a user here. Once that user has brought too many
+//! [codes](super::codes) that were not accepted, such a browser is a stranger like any other: somebody else may have a copy of
+//! its cookie, or may have been the last to sign in there.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use ipnet::IpNet;
-
+use super::codes::{Code, Codes};
 use super::error::Error;
-use crate::client_address::{network, surroundings};
+use crate::client_address::surroundings;
 use crate::domain::id::UserId;
 use crate::fair_room::{FairRoom, Place};
-use crate::limit::SlowLimiter;
 
 /// How many strangers wait at once at most, and how many in returning browsers, however many requests there may be.
 const AT_MOST: usize = 64;
-
-/// How many codes that are not accepted may come from one network at once.
-const CODES: u32 = 5;
-
-/// After how many seconds one more may come.
-const CODE_EVERY: u32 = 10;
-
-/// Whose codes are counted together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum By {
-    Network(IpAddr),
-    /// The user who came back to the caller's browser before.
-    User(UserId),
-}
 
 /// The callers that wait.
 #[derive(Debug)]
 pub(super) struct Turns {
     room: Arc<FairRoom>,
     room_for_returning: Arc<FairRoom>,
-    /// Codes, until they are accepted.
-    codes: SlowLimiter<By>,
-    codes_of_sites: SlowLimiter<IpNet>,
+    codes: Codes,
 }
 
 impl Turns {
@@ -59,21 +35,19 @@ impl Turns {
         Turns {
             room: Arc::new(FairRoom::new(part.clamp(1, AT_MOST))),
             room_for_returning: Arc::new(FairRoom::new(part.clamp(1, AT_MOST))),
-            codes: SlowLimiter::new(CODES, CODE_EVERY),
-            codes_of_sites: SlowLimiter::new(2 * CODES, CODE_EVERY / 2),
+            codes: Codes::default(),
         }
     }
 
     /// Takes a turn for a caller at this address who brings a code, in a browser to which this user came back before, if any
-    /// did. `None` if there is no room, or that user, and also that network or site, has brought too many that were not
-    /// accepted.
+    /// did. `None` if there is no room, or that user, and also strangers there, have brought too many that were not accepted.
     pub(super) fn take_with_code(
         &self,
         address: IpAddr,
         returning: Option<UserId>,
     ) -> Option<Turn<'_>> {
         let site = surroundings(address);
-        if let Some(code) = returning.and_then(|user_id| self.count(By::User(user_id), None))
+        if let Some(code) = returning.and_then(|user_id| self.codes.of_returning(user_id))
             && let Ok(place) = self.room_for_returning.enter(site)
         {
             return Some(Turn {
@@ -81,27 +55,10 @@ impl Turns {
                 code: Some(code),
             });
         }
-        let code = self.count(By::Network(network(address)), Some(site))?;
+        let code = self.codes.of_stranger(address)?;
         Some(Turn {
             place: self.room.enter(site).ok()?,
             code: Some(code),
-        })
-    }
-
-    /// Counts a code; `None` if there were too many.
-    fn count(&self, by: By, of_site: Option<IpNet>) -> Option<Code<'_>> {
-        if !self.codes.take(by) {
-            return None;
-        }
-        if of_site.is_some_and(|site| !self.codes_of_sites.take(site)) {
-            self.codes.give_back(by);
-            return None;
-        }
-        Some(Code {
-            turns: self,
-            by,
-            of_site,
-            may_be_good: true,
         })
     }
 
@@ -121,15 +78,6 @@ pub(crate) struct Turn<'t> {
     code: Option<Code<'t>>,
 }
 
-/// A code that is counted, unless it may yet be accepted when this is dropped.
-#[derive(Debug)]
-struct Code<'t> {
-    turns: &'t Turns,
-    by: By,
-    of_site: Option<IpNet>,
-    may_be_good: bool,
-}
-
 impl Turn<'_> {
     /// Waits for the provider.
     ///
@@ -146,18 +94,7 @@ impl Turn<'_> {
     /// Notes that the code was not accepted.
     pub(super) fn code_was_refused(&mut self) {
         if let Some(code) = &mut self.code {
-            code.may_be_good = false;
-        }
-    }
-}
-
-impl Drop for Code<'_> {
-    fn drop(&mut self) {
-        if self.may_be_good {
-            self.turns.codes.give_back(self.by);
-            if let Some(site) = self.of_site {
-                self.turns.codes_of_sites.give_back(site);
-            }
+            code.was_refused();
         }
     }
 }
@@ -169,6 +106,7 @@ mod tests {
     use futures::FutureExt;
     use uuid::Uuid;
 
+    use super::super::codes::OF_NETWORK;
     use super::*;
 
     fn user(number: u128) -> UserId {
@@ -179,44 +117,13 @@ mod tests {
         turns.take(address.parse().unwrap())
     }
 
-    #[test]
-    fn a_network_brings_few_codes_that_are_not_taken_and_any_number_that_are() {
-        let turns = Turns::new(4_096);
-        let with_code = |last: u8| turns.take_with_code([192, 0, 2, last].into(), None);
-        for _ in 0..100 {
-            drop(with_code(1).unwrap());
-        }
-        for _ in 0..CODES {
-            with_code(1).unwrap().code_was_refused();
-        }
-        assert!(with_code(1).is_none());
-        assert!(take(&turns, "192.0.2.1").is_some());
-        assert!(with_code(2).is_some());
-    }
-
-    #[test]
-    fn a_site_brings_as_many_codes_as_two_networks() {
-        let turns = Turns::new(4_096);
-        let with_code =
-            |site: u8, last: u8| turns.take_with_code([192, 0, site, last].into(), None);
-        for last in 0..2 * CODES as u8 {
-            with_code(2, last).unwrap().code_was_refused();
-        }
-        assert!(with_code(2, 99).is_none());
-        drop(with_code(3, 99).unwrap());
-        // Nothing is left of what came to nothing.
-        assert_eq!(turns.codes.earlier(By::Network([192, 0, 2, 99].into())), 0);
-        let other = surroundings([192, 0, 3, 99].into());
-        assert_eq!(turns.codes_of_sites.earlier(other), 0);
-    }
-
     /// A person may have a few sites.
     #[test]
     fn those_of_a_site_that_fill_the_room_leave_for_another_and_find_none() {
         let turns = Turns::new(32);
         let mut many = [take(&turns, "192.0.2.1"), take(&turns, "192.0.2.2")].map(Option::unwrap);
         assert!(turns.take_with_code([192, 0, 2, 3].into(), None).is_none());
-        assert_eq!(turns.codes.earlier(By::Network([192, 0, 2, 3].into())), 0);
+        assert_eq!(turns.codes.of_network([192, 0, 2, 3].into()), 0);
         let _other = take(&turns, "192.0.3.1").unwrap();
         let stay = many.each_mut().map(|turn| {
             let waits = turn.wait(pending::<Result<(), Error>>()).now_or_never();
@@ -243,7 +150,7 @@ mod tests {
         let turns = Turns::new(4_096);
         let [ada, ben] = [1, 2].map(|it| Some(user(it)));
         let with_code = |whose| turns.take_with_code([192, 0, 2, 1].into(), whose);
-        for _ in 0..CODES {
+        for _ in 0..OF_NETWORK {
             with_code(None).unwrap().code_was_refused();
             with_code(ada).unwrap().code_was_refused();
         }
@@ -258,13 +165,12 @@ mod tests {
     fn a_returning_browser_whose_user_has_no_codes_left_is_a_stranger_at_its_network() {
         let turns = Turns::new(4_096);
         let with_code = |site| turns.take_with_code([192, 0, site, 1].into(), Some(user(1)));
-        for _ in 0..2 * CODES {
+        for _ in 0..2 * OF_NETWORK {
             with_code(2).unwrap().code_was_refused();
         }
         assert!(with_code(2).is_none());
         drop(with_code(3).unwrap());
-        let network = By::Network([192, 0, 3, 1].into());
-        assert_eq!(turns.codes.earlier(network), 0);
+        assert_eq!(turns.codes.of_network([192, 0, 3, 1].into()), 0);
     }
 
     #[test]

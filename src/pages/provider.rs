@@ -297,7 +297,7 @@ fn not_proven(
     error: &oidc::Error,
 ) -> Answer {
     let lines = match error {
-        oidc::Error::Unavailable(_) | oidc::Error::NoVerdict(_) => &provider.failures,
+        oidc::Error::Unavailable(_) => &provider.failures,
         oidc::Error::Busy | oidc::Error::SentAway => &provider.crowds,
         oidc::Error::Unproven(_) => &provider.refusals,
         oidc::Error::InvalidCode(_) => &provider.codes,
@@ -307,7 +307,7 @@ fn not_proven(
     }
     let name = provider.name();
     let (status, code, title, message) = match error {
-        oidc::Error::Unavailable(_) | oidc::Error::NoVerdict(_) => (
+        oidc::Error::Unavailable(_) => (
             StatusCode::SERVICE_UNAVAILABLE,
             ErrorCode("provider_unavailable"),
             format!("{name} does not answer"),

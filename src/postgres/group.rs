@@ -83,12 +83,13 @@ impl Group {
         match end {
             End::Committed => counts.groups.note(members.len() as u64),
             End::Undone => counts.undone_groups.one(),
-            End::UndoneTogether | End::UndoneAlone | End::InDoubt(_) => {}
+            End::UndoneByIt | End::UndoneTogether | End::UndoneAlone | End::InDoubt(_) => {}
         }
         let tell = |member: Progress| {
             let is_to_blame = member.is_to_blame() && !matches!(end, End::UndoneAlone);
             if let Some(report) = member.report {
                 let its = match &end {
+                    End::Undone if is_to_blame => End::UndoneByIt,
                     End::Undone if member.has_broken_together => End::UndoneTogether,
                     end => end.clone(),
                 };

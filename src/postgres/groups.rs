@@ -15,9 +15,9 @@
 //! 4. Each reports how its script went. If all succeeded, or were refused by a rule before they wrote anything, the lane
 //!    commits, and all get their answers.
 //! 5. If a statement failed, or a script was refused after it had written something, the transaction is rolled back, and
-//!    each change tries again in a transaction of its own: no answer depends on what another caller asked for. The holder
-//!    that spoilt the group gets no seat for [a while](super::apart): its changes go alone. (A change that was alone in its
-//!    group has its answer.)
+//!    each change that may have been the reason tries again in a transaction of its own: no answer depends on what another
+//!    caller asked for. The others try again in another group, a few times. The holder that spoilt the group gets no seat for
+//!    [a while](super::apart): its changes go alone. (A change that was alone in its group has its answer.)
 //! 6. The whole group waits for a lock that another transaction holds, so that wait is kept short (`transaction.rs`). The
 //!    change that met it waits for longer alone, and tries again (`retry.rs`).
 //!

@@ -43,12 +43,23 @@ pub(super) enum End {
     Committed,
     /// Nothing has happened.
     Undone,
+    /// The same, and the member is to blame.
+    UndoneByIt,
     /// The same, and the member shared the failed statement with others: one of those is to blame.
     UndoneTogether,
     /// The same for a single change: if a rule refused it, that is its answer.
     UndoneAlone,
     /// The outcome is unknown, for this reason.
     InDoubt(String),
+}
+
+/// Whether a group was undone for the sake of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ToBlame {
+    No,
+    /// It shared the failed statement with others.
+    Perhaps,
+    Yes,
 }
 
 /// A member, which its group waits for until this is dropped.

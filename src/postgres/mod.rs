@@ -110,6 +110,7 @@ use slots::Slots;
 pub(crate) use apart::WentAlone;
 pub use handle::{Access, Handle};
 pub(crate) use lookups::Lookups;
+pub(crate) use member::ToBlame;
 pub use seat::Seat;
 pub use statements::{Rows, Sent};
 

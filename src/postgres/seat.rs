@@ -4,7 +4,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::error::is_locked;
 use super::handle::Handle;
-use super::member::{End, Event, Member, Outcome, Report};
+use super::member::{End, Event, Member, Outcome, Report, ToBlame};
 use crate::domain::Error;
 use crate::sql::ScriptError;
 use crate::turns::Turn;
@@ -32,8 +32,8 @@ impl Seat {
         &self.handle
     }
 
-    /// Reports how the script ended, and waits for the end of the group. Also returns whether this may be the change for
-    /// which the group was undone.
+    /// Reports how the script ended, and waits for the end of the group. Also returns whether the group was undone for the sake
+    /// of this change.
     ///
     /// # Errors
     /// The error of the script; [`ScriptError::Retry`] when the group was undone; [`ScriptError::Final`] when the outcome is
@@ -41,7 +41,7 @@ impl Seat {
     pub(crate) async fn end<T>(
         self,
         result: Result<T, ScriptError>,
-    ) -> (Result<T, ScriptError>, bool) {
+    ) -> (Result<T, ScriptError>, ToBlame) {
         let outcome = match &result {
             Ok(_) => Outcome::Done,
             Err(ScriptError::Final(_)) => Outcome::Refused,
@@ -52,12 +52,16 @@ impl Seat {
         // If the group has gone, no answer comes.
         let _ = self.events.send(Event::Ended(self.number, report));
         let end = its.await;
-        let is_suspect = matches!(end, Ok(End::UndoneTogether));
+        let to_blame = match end {
+            Ok(End::UndoneByIt | End::UndoneAlone) => ToBlame::Yes,
+            Ok(End::UndoneTogether) => ToBlame::Perhaps,
+            _ => ToBlame::No,
+        };
         let answer = match (end, result) {
             (Ok(End::Committed), result) => result,
             // A change that met a lock waits for it longer, alone.
             (
-                Ok(End::Undone | End::UndoneTogether | End::UndoneAlone),
+                Ok(End::Undone | End::UndoneByIt | End::UndoneTogether | End::UndoneAlone),
                 Err(ScriptError::Final(Error::Unavailable(cause))),
             ) if is_locked(&cause) => Err(ScriptError::Retry(cause)),
             (Ok(End::UndoneAlone), Err(ScriptError::Final(error)))
@@ -65,7 +69,10 @@ impl Seat {
             {
                 Err(ScriptError::Final(error))
             }
-            (Ok(End::Undone | End::UndoneTogether | End::UndoneAlone), result) => match result {
+            (
+                Ok(End::Undone | End::UndoneByIt | End::UndoneTogether | End::UndoneAlone),
+                result,
+            ) => match result {
                 Err(retry @ ScriptError::Retry(_)) => Err(retry),
                 _ => Err(ScriptError::Retry("its group was undone".into())),
             },
@@ -74,6 +81,6 @@ impl Seat {
                 "its group had no end in time",
             ))),
         };
-        (answer, is_suspect)
+        (answer, to_blame)
     }
 }

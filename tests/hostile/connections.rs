@@ -1,6 +1,7 @@
 //! Idle connections: they must not keep the server from stopping, nor from answering operators.
 
-use std::time::Duration;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
 
 use test_support::caller::{Caller, Request};
 use test_support::deployment::Skip;
@@ -56,6 +57,27 @@ async fn a_server_stops_although_a_client_of_http2_goes_on_asking() {
 #[tokio::test]
 async fn a_server_stops_although_a_stranger_goes_on_reading_over_http2() {
     stops_although_somebody_asks(|_| attack::Request::docs()).await;
+}
+
+#[tokio::test]
+async fn a_server_stops_although_a_stranger_reads_slowly_and_refuses_connections_meanwhile() {
+    let _turn = attack::turn().await;
+    let service = given!(Service::own(BINARY, &[]));
+    let target = Target::new(service.caller.base_url());
+    let reading = answers::reading_slowly(&target, &attack::Request::docs());
+    reading.expect("the attack begins");
+    let process = Process::of(&service);
+    let stopping = std::thread::spawn(move || process.stop());
+    let begun = Instant::now();
+    let refused = loop {
+        match target.connect_only(1) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => break begun.elapsed(),
+            _ => assert!(begun.elapsed() < ADMIN_TIMEOUT, "others wait"),
+        }
+    };
+    assert!(!stopping.is_finished(), "it ended before {refused:?}");
+    let took = stopping.join().expect("it ends");
+    assert!(took.as_secs() < 9, "it took {took:?} to stop");
 }
 
 /// A body has ten seconds, a file a minute: too long for those who find nobody meanwhile.

@@ -15,8 +15,8 @@ use crate::somebody::Somebody;
 /// How much is read before the line becomes slow, so that the system of the server takes megabytes at a time.
 const FAST: usize = 3 * 1024 * 1024;
 
-/// How much is read at once then, every [`PAUSE`]: 40 KB in a second, as over a poor mobile network.
-const SLOW: usize = 4 * 1024;
+/// How much is read at once then, every [`PAUSE`]: 80 KB in a second, as over a poor mobile network.
+const SLOW: usize = 8 * 1024;
 
 const PAUSE: Duration = Duration::from_millis(100);
 

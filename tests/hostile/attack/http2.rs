@@ -20,22 +20,33 @@ pub fn preface(window: u32) -> Vec<u8> {
     settings.extend(window.to_be_bytes());
     bytes.extend(frame(4, 0, 0, &settings));
     if window > FIRST_WINDOW {
-        bytes.extend(frame(8, 0, 0, &(window - FIRST_WINDOW).to_be_bytes()));
+        bytes.extend(wider(0, window - FIRST_WINDOW));
     }
     bytes
 }
 
 /// Waits until the other side allows more than the first window to be sent on the connection.
 pub fn wait_for_window(connection: &mut impl Read) -> io::Result<()> {
-    const WINDOW_UPDATE: u8 = 8;
-    let mut head = [0; 9];
-    while head[3] != WINDOW_UPDATE {
+    wait_for(8, connection)
+}
+
+/// Waits until a piece of an answer comes.
+pub fn wait_for_data(connection: &mut impl Read) -> io::Result<()> {
+    wait_for(0, connection)
+}
+
+/// Waits for a frame of this kind.
+fn wait_for(kind: u8, connection: &mut impl Read) -> io::Result<()> {
+    loop {
+        let mut head = [0; 9];
         connection.read_exact(&mut head)?;
-        let [_, high, low, ..] = head;
+        let [_, high, low, came, ..] = head;
         let mut payload = vec![0; usize::from(u16::from_be_bytes([high, low]))];
         connection.read_exact(&mut payload)?;
+        if came == kind {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 /// The id of the client's stream `number`, from 0.
@@ -60,6 +71,11 @@ pub fn head(stream: u32, request: &Request, has_body: bool) -> Vec<u8> {
 /// A piece of a body, but not the last.
 pub fn data(stream: u32, bytes: &[u8]) -> Vec<u8> {
     frame(0, 0, stream, bytes)
+}
+
+/// Lets the other side send this many more bytes on a stream, or on all together if it is 0 (section 6.9).
+pub fn wider(stream: u32, by: u32) -> Vec<u8> {
+    frame(8, 0, stream, &by.to_be_bytes())
 }
 
 /// Section 4.1.

@@ -1,0 +1,214 @@
+//! Limits how many codes that the provider does not accept anybody may bring.
+//!
+//! Even an invented code costs a request to the provider, in the name of this server; and a provider, or a firewall in front of
+//! it, that gets too many from one client refuses all of them. So:
+//!
+//! 1. A stranger is counted by network, by site and by block: a person may have all of any of them. Each may have a few codes at
+//!    once that are not accepted, and then one every [`EVERY`] seconds.
+//! 2. All strangers together may have [`ALL`]. Once these are used up, only the first code of a block is let through, as that of
+//!    an honest user mostly is: an attacker has few blocks.
+//! 3. A returning browser has as many as a network, counted by the user who came back there: so no stranger uses them up.
+//! 4. An accepted code is not counted, nor is one that was not sent. One that could not be sent, or that was answered with
+//!    anything else, is: it may be the reason.
+
+use std::net::IpAddr;
+use std::time::Instant;
+
+use ipnet::IpNet;
+
+use crate::client_address::{block, network, surroundings};
+use crate::domain::id::UserId;
+use crate::limit::{Limiter, Policy, SlowLimiter};
+
+/// How many a network may have at once.
+pub(super) const OF_NETWORK: u32 = 5;
+const OF_SITE: u32 = 10;
+const OF_BLOCK: u32 = 20;
+
+/// After how many seconds each may have one more.
+const EVERY: u32 = 10;
+
+/// How many all strangers may have.
+const ALL: Policy = Policy {
+    per_second: 2,
+    burst: 20,
+};
+
+/// Whose codes are counted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum By {
+    /// The user who came back to the caller's browser before.
+    User(UserId),
+    Network(IpAddr),
+    Site(IpNet),
+    Block(IpNet),
+    Strangers,
+}
+
+/// How many codes were brought that are not known to be accepted.
+#[derive(Debug)]
+pub(super) struct Codes {
+    of_users_and_networks: SlowLimiter<By>,
+    of_sites: SlowLimiter<By>,
+    of_blocks: SlowLimiter<By>,
+    of_strangers: Limiter<By>,
+}
+
+/// A code that is counted, unless it may yet be accepted when this is dropped.
+#[derive(Debug)]
+pub(super) struct Code<'c> {
+    codes: &'c Codes,
+    counted: Vec<By>,
+    may_be_good: bool,
+}
+
+impl Default for Codes {
+    fn default() -> Codes {
+        Codes {
+            of_users_and_networks: SlowLimiter::new(OF_NETWORK, EVERY),
+            of_sites: SlowLimiter::new(OF_SITE, EVERY),
+            of_blocks: SlowLimiter::new(OF_BLOCK, EVERY),
+            of_strangers: Limiter::new(ALL),
+        }
+    }
+}
+
+impl Codes {
+    /// Counts a code of a browser to which this user came back before; `None` if there were too many.
+    pub(super) fn of_returning(&self, user_id: UserId) -> Option<Code<'_>> {
+        let mut code = self.uncounted();
+        code.count(By::User(user_id)).then_some(code)
+    }
+
+    /// Counts a code of a stranger at this address; `None` if there were too many.
+    pub(super) fn of_stranger(&self, address: IpAddr) -> Option<Code<'_>> {
+        let site = surroundings(address);
+        let block = By::Block(block(site));
+        let is_first = self.of_blocks.earlier(block) == 0;
+        let mut code = self.uncounted();
+        let by_address = [By::Network(network(address)), By::Site(site), block];
+        let is_within = by_address.into_iter().all(|by| code.count(by))
+            && (code.count(By::Strangers) || is_first); // step 2
+        is_within.then_some(code)
+    }
+
+    /// How many codes of this network are counted.
+    #[cfg(test)]
+    pub(super) fn of_network(&self, address: IpAddr) -> u64 {
+        let network = By::Network(network(address));
+        self.of_users_and_networks.earlier(network)
+    }
+
+    fn uncounted(&self) -> Code<'_> {
+        Code {
+            codes: self,
+            counted: Vec::new(),
+            may_be_good: true,
+        }
+    }
+
+    fn take(&self, by: By) -> bool {
+        match by {
+            By::User(_) | By::Network(_) => self.of_users_and_networks.take(by),
+            By::Site(_) => self.of_sites.take(by),
+            By::Block(_) => self.of_blocks.take(by),
+            By::Strangers => self.of_strangers.take(by, Instant::now()).allowed(),
+        }
+    }
+
+    fn give_back(&self, by: By) {
+        match by {
+            By::User(_) | By::Network(_) => self.of_users_and_networks.give_back(by),
+            By::Site(_) => self.of_sites.give_back(by),
+            By::Block(_) => self.of_blocks.give_back(by),
+            By::Strangers => self.of_strangers.give_back(by),
+        }
+    }
+}
+
+impl Code<'_> {
+    fn count(&mut self, by: By) -> bool {
+        let is_within = self.codes.take(by);
+        if is_within {
+            self.counted.push(by);
+        }
+        is_within
+    }
+
+    /// Notes that it was not accepted.
+    pub(super) fn was_refused(&mut self) {
+        self.may_be_good = false;
+    }
+}
+
+impl Drop for Code<'_> {
+    fn drop(&mut self) {
+        if self.may_be_good {
+            for by in &self.counted {
+                self.codes.give_back(*by);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A code of a stranger at this address that the provider does not accept. Returns whether it was sent there.
+    fn is_sent(codes: &Codes, address: [u8; 4]) -> bool {
+        let code = codes.of_stranger(address.into());
+        code.map(|mut code| code.was_refused()).is_some()
+    }
+
+    #[test]
+    fn a_network_brings_few_codes_that_are_not_taken_and_any_number_that_are() {
+        let codes = Codes::default();
+        for _ in 0..100 {
+            drop(codes.of_stranger([192, 0, 2, 1].into()).unwrap());
+        }
+        for _ in 0..OF_NETWORK {
+            assert!(is_sent(&codes, [192, 0, 2, 1]));
+        }
+        assert!(!is_sent(&codes, [192, 0, 2, 1]));
+        assert!(is_sent(&codes, [192, 0, 2, 2]));
+    }
+
+    #[test]
+    fn a_site_brings_as_many_codes_as_two_networks_and_a_block_as_two_sites() {
+        let codes = Codes::default();
+        let of_site = (0..99).filter(|last| is_sent(&codes, [192, 0, 2, *last]));
+        assert_eq!(of_site.count(), 10);
+        // Nothing is left of what came to nothing.
+        assert_eq!(codes.of_network([192, 0, 2, 50].into()), 0);
+        let of_others = (0..99).filter(|last| is_sent(&codes, [192, 0, 3 + last % 8, *last]));
+        assert_eq!(of_others.count(), 10);
+    }
+
+    #[test]
+    fn once_strangers_have_used_up_all_only_the_first_code_of_a_block_is_let_through() {
+        let codes = Codes::default();
+        for last in 0..20 {
+            is_sent(&codes, [192, 0, 2 + last % 4, last]);
+        }
+        let (mut first, mut others) = (0, 0);
+        for block in 0..100 {
+            first += usize::from(is_sent(&codes, [198, block, 0, 1]));
+            others += usize::from(is_sent(&codes, [198, block, 0, 2]));
+        }
+        // A few of all have come back meanwhile.
+        assert!(first == 100 && others < 10, "{first}, {others}");
+        drop(codes.of_stranger([203, 0, 113, 1].into()).unwrap());
+    }
+
+    #[test]
+    fn a_returning_browser_brings_codes_for_its_user_alone() {
+        let codes = Codes::default();
+        let [ada, ben] = [1, 2].map(|number| UserId(uuid::Uuid::from_u128(number)));
+        for _ in 0..OF_NETWORK {
+            codes.of_returning(ada).unwrap().was_refused();
+        }
+        assert!(codes.of_returning(ada).is_none());
+        drop(codes.of_returning(ben).unwrap());
+    }
+}
