@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::error::Error;
 use super::fetch::{Fetch, FetchError};
+use super::short;
 use crate::settings::{Issuer, is_loopback};
 
 /// How long they are kept.
@@ -141,7 +142,7 @@ impl Known {
 async fn fetched(fetch: &Fetch, issuer: &Issuer) -> Result<Metadata, String> {
     let url = IssuerUrl::new(issuer.as_str().to_owned()).map_err(|error| error.to_string())?;
     let found = Metadata::discover_async(url, fetch).await;
-    let found = found.map_err(|error| said(&error))?;
+    let found = found.map_err(|error| short(&said(&error)))?;
     // A browser is sent there with what the code is bound to.
     let url = found.authorization_endpoint().url();
     let on_this_machine = || !issuer.is_secure() && url.host_str().is_some_and(is_loopback);

@@ -238,7 +238,9 @@ impl Provider {
             }
             checked => checked,
         };
-        claims.map_err(|(Refusal::UnknownKey(why) | Refusal::Wrong(why))| Error::Unproven(why))
+        claims.map_err(|(Refusal::UnknownKey(why) | Refusal::Wrong(why))| {
+            Error::Unproven(short(&why))
+        })
     }
 
     /// Step 3.

@@ -41,8 +41,9 @@ impl Reader {
     /// Returns the signed-in user.
     ///
     /// # Errors
-    /// When no user is signed in.
+    /// When no user is signed in, or another site has sent them.
     pub(super) fn of(visit: &Visit) -> Result<Reader, Failure> {
+        visit.require_no_other_site()?;
         let in_browser = visit.signed_in()?;
         Ok(Reader {
             app: Arc::clone(visit.app()),

@@ -203,6 +203,19 @@ impl Visit {
         }
     }
 
+    /// Refuses a download that another site has asked for. Its window stays with that site while a download begins there, and
+    /// would be ours with any other answer: so the site would learn whether its visitor may have the file.
+    ///
+    /// # Errors
+    /// [`Failure::OtherOrigin`].
+    pub(super) fn require_no_other_site(&self) -> Result<(), Failure> {
+        let site = self.context.request.headers().get(&SEC_FETCH_SITE);
+        match site.is_none_or(|it| it == "same-origin" || it == "none") {
+            true => Ok(()),
+            false => Err(Failure::OtherOrigin),
+        }
+    }
+
     /// Refuses a way to the OpenID provider on which another site has sent the user. A browser that does not say where a
     /// request comes from sends the address of the page, as our `Referrer-Policy` asks.
     ///

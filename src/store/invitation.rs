@@ -104,11 +104,15 @@ pub fn list_of(email: &str, limit: u32) -> impl Batch<Out = Vec<Invitation>> {
     .all(row::read)
 }
 
-/// How many invitations to a team there are, recently expired ones included.
+/// How many invitations to a team there are, recently expired ones included, but none of a deactivated user: nobody could
+/// withdraw them.
 pub fn count(team_id: TeamId) -> impl Batch<Out = Option<i64>> {
-    sql!("SELECT count(*) FROM invitation WHERE team_id = $1")
-        .with(values![team_id])
-        .first(|row| Ok(row.take()?))
+    sql!(
+        "SELECT count(*) FROM invitation WHERE team_id = $1 AND NOT EXISTS ( \
+             SELECT 1 FROM \"user\" WHERE \"user\".id = invited_by AND deactivated_at IS NOT NULL)"
+    )
+    .with(values![team_id])
+    .first(|row| Ok(row.take()?))
 }
 
 /// The invitations to all teams that a user has sent, expired ones too, oldest first.

@@ -7,7 +7,7 @@ use test_support::service::Service;
 use crate::attacks::{ADA, ada, is_harmless, mailing, team_of_ada};
 use crate::browser::{Browser, COOKIE, ORIGIN, form, link_path, server, upload};
 use crate::matrix::{self, ROWS};
-use crate::team::{PASSWORD, person};
+use crate::team::{PASSWORD, person, signed_in, team};
 
 #[tokio::test]
 async fn no_page_is_shown_in_a_frame_or_with_scripts_of_others() {
@@ -236,4 +236,37 @@ fn everything_in(service: &Service) -> Vec<u8> {
     let files = [path.to_owned(), format!("{path}-wal")];
     let all = files.map(|file| std::fs::read(file).unwrap_or_default());
     all.concat()
+}
+
+/// Otherwise that site learns whether its visitor may have the file: its window shows no page of ours then.
+#[tokio::test]
+async fn a_download_for_which_another_site_has_sent_the_user_is_refused() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "owner").await;
+    for path in [
+        "/account/export",
+        &format!("/teams/{team}/settings/audit.csv"),
+        &format!("/teams/{team}/products/export.csv"),
+    ] {
+        for (site, status) in [
+            ("cross-site", 403),
+            ("same-site", 403),
+            ("same-origin", 200),
+            ("none", 200),
+        ] {
+            let mut ask = async || {
+                let request = Request::new("GET", path).header("sec-fetch-site", site);
+                browser.send(request).await.status()
+            };
+            // The download before may not have ended for the server.
+            let mut answered = ask().await;
+            for _ in 0..100 {
+                if answered == 503 {
+                    answered = ask().await;
+                }
+            }
+            assert_eq!(answered, status, "{path} from {site}");
+        }
+    }
 }

@@ -131,6 +131,24 @@ async fn an_invitation_is_replaced_also_when_the_team_may_have_no_more() {
     assert_eq!(service.database().rows("invitation"), 200);
 }
 
+#[tokio::test]
+async fn invitations_of_a_deactivated_user_are_not_among_those_that_a_team_may_have() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let ada = join(app, team, "ada@example.com", Role::Admin).await;
+    let (user_id, ada) = (ada.user_id, actor(&ada));
+    for number in 0..200 {
+        let email = format!("member-{number}@example.com");
+        let invited = app.invite(&ada, team, &email, Role::Viewer);
+        invited.await.unwrap();
+    }
+    let invite = || app.invite(&Actor::Operator, team, BO, Role::Viewer);
+    assert!(matches!(invite().await, Err(Error::Invalid(_))));
+    app.deactivate_user(user_id).await.unwrap();
+    assert_eq!(app.list_invitations(team).await.unwrap(), []);
+    invite().await.unwrap();
+}
+
 /// P8: an attempted take-over.
 #[tokio::test]
 async fn an_invitation_gives_nobody_an_account_that_there_is_already() {
