@@ -171,6 +171,38 @@ async fn only_the_spoiler_goes_alone(service: &Service) {
 }
 
 #[tokio::test]
+async fn those_who_shared_no_statement_with_the_spoiler_try_again_together() {
+    let service = Service::new().await;
+    let (slow, other) = (service.writer().await, service.writer().await);
+    let made = service.app.create_product(&slow, plain("A"), None).await;
+    let id = made.unwrap().value.id;
+    let lock = format!("UPDATE product SET id = id WHERE id = '{id}'");
+    let locked = Locked::by(service.database().url(), &lock);
+    let made = at_once(CROWD, |number| {
+        let (app, slow, other) = (service.app.clone(), slow.clone(), other.clone());
+        async move {
+            if number != CROWD / 2 {
+                return create(app, other, number).await;
+            }
+            let changed = app.update_product(&slow, id, Default::default(), None);
+            let changed = tokio::time::timeout(Duration::from_secs(1), changed).await;
+            // It waits until it is given up.
+            changed.unwrap_or(Err(Error::ProductNotFound))
+        }
+    });
+    let expected = counts([
+        ("made", CROWD - 1),
+        (Error::ProductNotFound.to_string().as_str(), 1),
+    ]);
+    assert_eq!(counted(&made.await, once), expected);
+    drop(locked);
+    let transactions = format!("SELECT count(DISTINCT xmin::text) FROM product WHERE id <> '{id}'");
+    let transactions = ask(service.database().url(), &transactions);
+    let transactions: usize = transactions.parse().unwrap();
+    assert!(transactions <= CROWD / 4, "{transactions}");
+}
+
+#[tokio::test]
 async fn who_waits_for_a_lock_keeps_nobody_else_waiting() {
     let service = Service::new().await;
     let (slow, other) = (service.writer().await, service.writer().await);
