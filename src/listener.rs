@@ -1,13 +1,11 @@
 //! Does with a listener that belongs to a library what the library has no setting for.
 //!
-//! dropshot makes its listening socket itself and hands it to nobody. It leaves three options as they are by default:
+//! dropshot makes its listening socket itself and hands it to nobody. It leaves two options as they are by default:
 //!
 //! - **Nagle's algorithm is on.** What is written while the client has not acknowledged all of what was written before waits for
 //!   that, 40 ms on Linux: the second of two responses at once on a connection, and the first response on a new TLS connection.
 //! - **The queue has 128 places.** When more connect than the process accepts meanwhile, the system drops the first packet of
 //!   a connection, and its client tries again after one second, then after two more.
-//! - **The system takes up to 4 MiB of a response,** and tells of free space when a third of that is free. So a client that
-//!   reads slowly seems to read nothing for a long time, and loses its response (`src/http/unsent.rs`).
 //!
 //! A connection takes the options over from the socket that accepted it (tcp(7)), so it is enough to set them there. And
 //! without TLS, dropshot keeps the socket until the last connection has ended, although it accepts no more: whoever connects
@@ -34,10 +32,6 @@ use socket2::SockRef;
 /// would wait for longer than a client does, where it takes a TLS handshake to accept each.
 const QUEUE: i32 = 1024;
 
-/// How many bytes of a connection the system takes that it cannot send yet. It tells of free space when half of that is free. Less
-/// would leave more of the largest pages in our own memory, which is bounded.
-const UNSENT: u32 = 1024 * 1024;
-
 /// A duplicate of a library's listener.
 #[derive(Debug)]
 pub(crate) struct Listener(TcpListener);
@@ -51,7 +45,6 @@ impl Listener {
         let listener = find(address)?;
         let socket = SockRef::from(&listener);
         socket.set_tcp_nodelay(true)?;
-        socket.set_tcp_notsent_lowat(UNSENT)?;
         // Of a socket that listens already, this changes the queue alone.
         socket.listen(QUEUE)?;
         Ok(Listener(listener))
@@ -146,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_accepted_at_the_address_have_the_options_and_others_do_not() {
+    fn connections_accepted_at_the_address_send_at_once_and_others_do_not() {
         let mut listeners = [(); 2].map(|()| listener());
         // One that is accepted has the same address as its listener, and here the lower number.
         let _earlier = TcpStream::connect(listeners[0].1).unwrap();
@@ -156,11 +149,9 @@ mod tests {
         let options = listeners.map(|(listener, address)| {
             let _client = TcpStream::connect(address).unwrap();
             let (accepted, _) = listener.accept().unwrap();
-            let accepted = SockRef::from(&accepted);
-            let unsent = accepted.tcp_notsent_lowat().unwrap();
-            (accepted.tcp_nodelay().unwrap(), unsent == UNSENT)
+            accepted.nodelay().unwrap()
         });
-        assert_eq!(options, [(true, true), (false, false)]);
+        assert_eq!(options, [true, false]);
     }
 
     #[test]

@@ -286,7 +286,7 @@ pub struct Settings {
     /// client has taken it. A team or a user may have a quarter of the memory while there is room, and a 64th of it whatever
     /// others have. All client addresses without a credential together may have half of it; one of them goes beyond a 64th
     /// only while all of them together stay within a quarter. Beyond that, requests are refused with 503 `unavailable`. A
-    /// response larger than 64 KiB is abandoned if the client takes nothing of it for ten seconds.
+    /// response larger than 64 KiB is abandoned if the client takes nothing of it for ten seconds, a download after a minute.
     #[arg(
         long,
         env = "INVOICING_TRANSFER_MEMORY",

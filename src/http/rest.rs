@@ -56,7 +56,7 @@ impl Rest {
         Body::wrap(Growing {
             current: Some(beginning),
             pieces: Mutex::new(pieces),
-            unsent: unsent.clone(),
+            unsent: unsent.of_download(),
             bearer,
             under_way,
         })

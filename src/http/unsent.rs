@@ -10,7 +10,7 @@
 //! 3. Of a larger one hyper gets pieces, each a copy of its own, and has at most [`WINDOW`] bytes at a time. The rest can be
 //!    taken back. The last piece waits until all others have gone, so that hyper never believes a stalled answer to be
 //!    complete.
-//! 4. When no piece of it has gone for [`STALL_LIMIT`], the rest is given up: its memory is freed, and the stream or, in
+//! 4. When no piece of it has gone for [`STALL_LIMIT`], or [more](OF_DOWNLOAD) if it is part of a download, the rest is given up: its memory is freed, and the stream or, in
 //!    HTTP/1, the connection ends when hyper asks for more. It does not ask for a stream with a zero window, nor for an
 //!    answer that it has whole: what hyper has of those stays, and stays charged, until their peer ends the connection or a
 //!    proxy in front does.
@@ -49,11 +49,16 @@ const WHOLE: usize = WINDOW;
 /// How long a peer may take less than a [`PIECE`] of an answer.
 const STALL_LIMIT: Duration = Duration::from_secs(10);
 
+/// The same for a download, of which little is in memory, and of which a user has one at a time. Linux takes up to 4 MiB and
+/// tells of free space when a third of that is free, so the peer may be one that takes twenty kilobytes a second.
+const OF_DOWNLOAD: Duration = Duration::from_secs(60);
+
 /// The answers of a server that have not been sent.
 #[derive(Clone, Debug)]
 pub(super) struct Unsent {
     budget: Arc<Budget>,
     traffic: Arc<Traffic>,
+    stall_limit: Duration,
 }
 
 impl Unsent {
@@ -62,6 +67,15 @@ impl Unsent {
         Unsent {
             budget: Budget::new(bytes),
             traffic,
+            stall_limit: STALL_LIMIT,
+        }
+    }
+
+    /// The same for the pieces of a download.
+    pub(super) fn of_download(&self) -> Unsent {
+        Unsent {
+            stall_limit: OF_DOWNLOAD,
+            ..self.clone()
         }
     }
 
@@ -128,6 +142,7 @@ impl Unsent {
             bearer,
             budget: Arc::clone(&self.budget),
             traffic,
+            stall_limit: self.stall_limit,
             state: Mutex::new(State {
                 rest: bytes,
                 charge,
@@ -180,6 +195,7 @@ struct UnsentAnswer {
     budget: Arc<Budget>,
     /// Counts its pieces, unless it started too late for that.
     traffic: Option<Arc<Traffic>>,
+    stall_limit: Duration,
     state: Mutex<State>,
 }
 
@@ -219,7 +235,7 @@ impl UnsentAnswer {
     /// Step 4. Returns when to check again; `None` if it has been given up.
     fn give_up_if_stuck(&self) -> Option<Instant> {
         let mut state = self.state();
-        let end = state.moved_at + STALL_LIMIT;
+        let end = state.moved_at + self.stall_limit;
         if Instant::now() < end {
             return Some(end);
         }
@@ -245,8 +261,7 @@ impl Drop for UnsentAnswer {
 }
 
 /// Gives an answer up once it stalls, unless it is gone before.
-async fn watch(answer: std::sync::Weak<UnsentAnswer>) {
-    let mut next = Instant::now() + STALL_LIMIT;
+async fn watch(answer: std::sync::Weak<UnsentAnswer>, mut next: Instant) {
     loop {
         tokio::time::sleep_until(next).await;
         let Some(answer) = answer.upgrade() else {
@@ -294,7 +309,8 @@ impl http_body::Body for Pieces {
             // Outside of a runtime there is no connection either.
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            let watch = runtime.spawn(watch(Arc::downgrade(answer)));
+            let first = Instant::now() + answer.stall_limit;
+            let watch = runtime.spawn(watch(Arc::downgrade(answer), first));
             state.watch = Some(watch.abort_handle());
         }
         if !has_room {

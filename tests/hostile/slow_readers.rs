@@ -20,7 +20,7 @@ const SLOW: usize = 8 * 1024;
 
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How often. It takes twice as long as a download may stand still.
+/// How often: until the system has seemed to take nothing for more than ten seconds.
 const TIMES: usize = 200;
 
 /// As much as the system of the reader takes.
