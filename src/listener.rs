@@ -19,14 +19,16 @@
 use std::fs::{self, File};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::{self, MaybeUninit};
-use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
 
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
-use socket2::SockRef;
+use rustix::net::sockopt::{set_tcp_nodelay, socket_acceptconn};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, Shutdown, listen, recvmsg, shutdown,
+};
 
 /// How many connections wait to be accepted at most; fewer where `net.core.somaxconn` says so. As many as tokio asks for: more
 /// would wait for longer than a client does, where it takes a TLS handshake to accept each.
@@ -43,10 +45,9 @@ impl Listener {
     /// Why they stay as they are: something keeps the process from `/proc`, or from sending itself a descriptor.
     pub(crate) fn with_options(address: SocketAddr) -> io::Result<Listener> {
         let listener = find(address)?;
-        let socket = SockRef::from(&listener);
-        socket.set_tcp_nodelay(true)?;
+        set_tcp_nodelay(&listener, true)?;
         // Of a socket that listens already, this changes the queue alone.
-        socket.listen(QUEUE)?;
+        listen(&listener, QUEUE)?;
         Ok(Listener(listener))
     }
 
@@ -55,7 +56,7 @@ impl Listener {
     /// # Errors
     /// The system's.
     pub(crate) fn refuse(self) -> io::Result<()> {
-        SockRef::from(&self.0).shutdown(Shutdown::Read)
+        Ok(shutdown(&self.0, Shutdown::Read)?)
     }
 }
 
@@ -83,8 +84,7 @@ fn find(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Step 3. The socket may be of any kind.
 fn is_listener(socket: &TcpListener, address: SocketAddr) -> bool {
-    SockRef::from(socket).is_listener().is_ok_and(|it| it)
-        && socket.local_addr().ok() == Some(address)
+    socket_acceptconn(socket) == Ok(true) && socket.local_addr().ok() == Some(address)
 }
 
 /// Step 2, from one end of a pair to the other. Returns `None` if it is no socket by now.
