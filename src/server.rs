@@ -178,7 +178,7 @@ impl<C: ServerContext> Server<C> {
             .start()
             .map_err(|error| StartError::building("--listen", error))?;
         let listener = Listener::with_options(http.local_addr()).inspect_err(|error| {
-            warn!(log, "the listener was not found: some responses wait 40 ms, and some connections for longer"; "error" => %error);
+            warn!(log, "the listener was not found: some responses wait 40 ms"; "error" => %error);
         });
         let files = settings
             .tls()

@@ -19,3 +19,21 @@ pub(crate) enum Error {
     #[error("the OpenID provider did not prove who somebody is: {0}")]
     Unproven(String),
 }
+
+/// Returns as much of a provider's or a caller's text as the log takes, in one line that steers no terminal.
+pub(super) fn short(said: &str) -> String {
+    let said = said.chars().take(200);
+    said.map(|it| if it.is_control() { ' ' } else { it })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_provider_says_is_one_short_line_for_the_log() {
+        assert_eq!(short("a\n\u{1b}[31mb\u{9b}c"), "a  [31mb c");
+        assert_eq!(short(&"é".repeat(300)).chars().count(), 200);
+    }
+}

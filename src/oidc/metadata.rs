@@ -12,9 +12,8 @@ use openidconnect::{AdditionalProviderMetadata, DiscoveryError, IssuerUrl, Provi
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::error::Error;
+use super::error::{Error, short};
 use super::fetch::{Fetch, FetchError};
-use super::short;
 use crate::settings::{Issuer, is_loopback};
 
 /// How long they are kept.

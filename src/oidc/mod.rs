@@ -52,6 +52,7 @@ use crate::settings::{Oidc, Origin};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 pub(crate) use error::Error;
+use error::short;
 use fetch::{Fetch, FetchError};
 use metadata::{Known, Metadata};
 pub(crate) use turns::Turn;
@@ -381,13 +382,6 @@ fn of_exchange(
     }
 }
 
-/// Returns as much of a provider's or a caller's text as the log takes, in one line that steers no terminal.
-fn short(said: &str) -> String {
-    let said = said.chars().take(200);
-    said.map(|it| if it.is_control() { ' ' } else { it })
-        .collect()
-}
-
 fn verifier(request: &AuthenticationRequest) -> PkceCodeVerifier {
     PkceCodeVerifier::new(request.verifier.reveal().to_owned())
 }
@@ -401,16 +395,5 @@ fn is_since(left: DateTime<Utc>, at: DateTime<Utc>) -> Result<(), String> {
     match left <= at && at <= now {
         true => Ok(()),
         false => Err(format!("{at} is not between {left} and {now}")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_provider_says_is_one_short_line_for_the_log() {
-        assert_eq!(short("a\n\u{1b}[31mb\u{9b}c"), "a  [31mb c");
-        assert_eq!(short(&"é".repeat(300)).chars().count(), 200);
     }
 }
