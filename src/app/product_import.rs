@@ -8,6 +8,7 @@
 //!    read: on SQLite, what has to be undone makes all that shares its transaction be done twice.
 //! 4. Otherwise it writes new products, then changed ones, [`BATCH`] products at a time. A sku that was free in step 3 and
 //!    is taken by now violates the unique index, and ends the same way.
+//! 5. The database counts the new products, so that it finds those that the next import refers to.
 //!
 //! A plan kept for a user consists of the file, and a digest of what the plan rests on. Its row is deleted in the
 //! transaction that carries it out, so of two that try, one finds it gone.
@@ -91,6 +92,7 @@ impl App {
     /// any store error.
     pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
         let import = self.prepare(&Actor::Operator, plan).await?;
+        let new = import.new.len();
         let done = self.store.write(Holder::Service, async move |sql| {
             let team_id = import.catalog.team_id;
             // The team may be deleted between two imports of one file.
@@ -98,7 +100,9 @@ impl App {
                 .await?;
             carry_out(sql, &import).await
         });
-        done.await.map_err(taken_meanwhile)
+        done.await.map_err(taken_meanwhile)?;
+        self.count_products(new).await;
+        Ok(())
     }
 
     /// Keeps a plan for a user to confirm, in place of the one that the user has in this catalog. `csv` is the file that the
@@ -172,6 +176,7 @@ impl App {
         drop(plan);
         import.event = import.event.to(id.0);
         import.kept = Some(id);
+        let new = import.new.len();
         let holder = Holder::Import(catalog.team_id.0);
         let done = self.store.write(holder, async move |sql| {
             begun.get_or_init(Instant::now);
@@ -180,7 +185,16 @@ impl App {
             sql.run(change.require_author()).await?;
             carry_out(sql, &import).await
         });
-        done.await.map_err(taken_meanwhile)
+        done.await.map_err(taken_meanwhile)?;
+        self.count_products(new).await;
+        Ok(())
+    }
+
+    /// Step 5.
+    async fn count_products(&self, new: usize) {
+        let count = async move |sql: Sql<'_>| product_import::count(sql, new).await;
+        // Without it, the next import is only slower.
+        _ = self.store.read(Holder::Service, count).await;
     }
 
     /// The `limit` newest products of a catalog whose ids come before `after`, newest first: one part of an export.

@@ -48,17 +48,13 @@ const EACH_ID: &str =
 const OF_ID: &str =
     "SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND id = asked_id AND status = ";
 
-/// PostgreSQL: what follows is read of the active products of a catalog that have one of these skus. It goes through all of them
-/// once, a quarter of a microsecond each, with the skus in a hash table (`IS TRUE` keeps it from making a join of that). If it
-/// looked up one sku after the other, it might go through all of them for each: where it has not counted the products of a
-/// team, nothing tells it that the index of the skus finds fewer of them than the primary key does.
-const OF_SKUS: &str = text!(
-    ACTIVE,
-    "(sku IN (SELECT unnest($3::text[]))) IS TRUE ORDER BY id"
-);
+/// PostgreSQL: likewise, of the active products that have one of these skus. Where it has not counted the products of a team,
+/// it may go through all of them for each, so they are [counted](count).
+const OF_SKUS: &str = text!(EACH_SKU, " OFFSET 0) AS found ORDER BY id");
+const OF_SKUS_LOCKED: &str = text!(EACH_SKU, " FOR UPDATE OFFSET 0) AS found ORDER BY id");
 
-/// The same, with a lock on each.
-const OF_SKUS_LOCKED: &str = text!(OF_SKUS, " FOR UPDATE");
+const EACH_SKU: &str = " FROM (SELECT unnest($3::text[]) AS asked_sku ORDER BY asked_sku) AS asked, LATERAL \
+    (SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND sku = asked_sku";
 
 /// The active products of a catalog.
 const ACTIVE: &str = " FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND ";
@@ -172,6 +168,28 @@ async fn all<T>(
         .await?;
     let (by_ids, by_skus) = found;
     Ok(by_ids.into_iter().chain(by_skus).flatten().collect())
+}
+
+/// PostgreSQL: counts the products after so many new ones, if it would count them itself within a minute (autovacuum, after a
+/// tenth more than there were). Until then it might take a large catalog for one of a few products, and the next import would
+/// take minutes.
+///
+/// # Errors
+/// As for every script.
+pub async fn count(sql: Sql<'_>, new: usize) -> Result<(), ScriptError> {
+    let Sql::Postgres(_) = sql else {
+        return Ok(());
+    };
+    let new = i64::try_from(new).unwrap_or(i64::MAX);
+    let are_many = sql!(
+        postgres: ["SELECT 1 FROM pg_class WHERE oid = 'product'::regclass AND reltuples < 10 * $1::bigint"],
+    );
+    if sql.run(are_many.with(values![new]).exists()).await? {
+        // Autovacuum may be counting them just now.
+        let count = sql!(postgres: ["ANALYZE (SKIP_LOCKED) product"]);
+        sql.run(count.with(values![])).await?;
+    }
+    Ok(())
 }
 
 /// Keeps a plan, replacing the user's previous one for this catalog.
