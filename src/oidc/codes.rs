@@ -1,15 +1,16 @@
-//! Limits how many codes that the provider does not accept anybody may bring.
+//! Limits how many codes anybody may bring.
 //!
 //! Even an invented code costs a request to the provider, in the name of this server; and a provider, or a firewall in front of
 //! it, that gets too many from one client refuses all of them. So:
 //!
 //! 1. A stranger is counted by network, by site and by block: a person may have all of any of them. Each may have a few codes at
-//!    once that are not accepted, and then one every [`EVERY`] seconds.
+//!    once, and then one every [`EVERY`] seconds.
 //! 2. All strangers together may have [`ALL`]. Once these are used up, only the first code of a block is let through, as that of
 //!    an honest user mostly is: most attackers have few blocks. Of such, too, there are [so many](FIRST) at most.
 //! 3. A returning browser has as many as a network, counted by the user who came back there: so no stranger uses them up.
-//! 4. An accepted code is not counted, nor is one that was not sent. One that could not be sent, or that was answered with
-//!    anything else, is: it may be the reason.
+//! 4. A code for which a good ID token comes is counted by the account there instead, which may have as many as a network: its
+//!    owner can have any number of such codes. Any other that was sent stays counted, whatever became of it: one that did not
+//!    reach the provider may be the reason for that.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -18,6 +19,7 @@ use ipnet::IpNet;
 
 use crate::client_address::{block, network, surroundings};
 use crate::domain::id::UserId;
+use crate::domain::secret::Digest;
 use crate::limit::{Limiter, Policy, SlowLimiter};
 
 /// How many a network may have at once.
@@ -45,6 +47,8 @@ const FIRST: Policy = Policy {
 enum By {
     /// The user who came back to the caller's browser before.
     User(UserId),
+    /// An account at the provider, by the SHA-256 of its subject.
+    Account([u8; 32]),
     Network(IpAddr),
     Site(IpNet),
     Block(IpNet),
@@ -56,25 +60,25 @@ enum By {
 /// How many codes were brought that are not known to be accepted.
 #[derive(Debug)]
 pub(super) struct Codes {
-    of_users_and_networks: SlowLimiter<By>,
+    of_each: SlowLimiter<By>,
     of_sites: SlowLimiter<By>,
     of_blocks: SlowLimiter<By>,
     of_strangers: Limiter<By>,
     of_first: Limiter<By>,
 }
 
-/// A code that is counted, unless it may yet be accepted when this is dropped.
+/// A code that is counted, unless it was not sent when this is dropped.
 #[derive(Debug)]
 pub(super) struct Code<'c> {
     codes: &'c Codes,
     counted: Vec<By>,
-    may_be_good: bool,
+    is_sent: bool,
 }
 
 impl Default for Codes {
     fn default() -> Codes {
         Codes {
-            of_users_and_networks: SlowLimiter::new(OF_NETWORK, EVERY),
+            of_each: SlowLimiter::new(OF_NETWORK, EVERY),
             of_sites: SlowLimiter::new(OF_SITE, EVERY),
             of_blocks: SlowLimiter::new(OF_BLOCK, EVERY),
             of_strangers: Limiter::new(ALL),
@@ -106,20 +110,20 @@ impl Codes {
     #[cfg(test)]
     pub(super) fn of_network(&self, address: IpAddr) -> u64 {
         let network = By::Network(network(address));
-        self.of_users_and_networks.earlier(network)
+        self.of_each.earlier(network)
     }
 
     fn uncounted(&self) -> Code<'_> {
         Code {
             codes: self,
             counted: Vec::new(),
-            may_be_good: true,
+            is_sent: false,
         }
     }
 
     fn take(&self, by: By) -> bool {
         match by {
-            By::User(_) | By::Network(_) => self.of_users_and_networks.take(by),
+            By::User(_) | By::Account(_) | By::Network(_) => self.of_each.take(by),
             By::Site(_) => self.of_sites.take(by),
             By::Block(_) => self.of_blocks.take(by),
             By::Strangers => self.of_strangers.take(by, Instant::now()).allowed(),
@@ -129,7 +133,7 @@ impl Codes {
 
     fn give_back(&self, by: By) {
         match by {
-            By::User(_) | By::Network(_) => self.of_users_and_networks.give_back(by),
+            By::User(_) | By::Account(_) | By::Network(_) => self.of_each.give_back(by),
             By::Site(_) => self.of_sites.give_back(by),
             By::Block(_) => self.of_blocks.give_back(by),
             By::Strangers => self.of_strangers.give_back(by),
@@ -147,15 +151,25 @@ impl Code<'_> {
         is_within
     }
 
-    /// Notes that it was not accepted.
-    pub(super) fn was_refused(&mut self) {
-        self.may_be_good = false;
+    /// Notes that it is sent to the provider.
+    pub(super) fn note_sent(&mut self) {
+        self.is_sent = true;
+    }
+
+    /// Counts it by this account instead, unless that has had too many: step 4.
+    pub(super) fn note_account(&mut self, subject: &str) {
+        let account = By::Account(*Digest::of(subject.as_bytes()).as_bytes());
+        if self.codes.take(account) {
+            for by in self.counted.drain(..) {
+                self.codes.give_back(by);
+            }
+        }
     }
 }
 
 impl Drop for Code<'_> {
     fn drop(&mut self) {
-        if self.may_be_good {
+        if !self.is_sent {
             for by in &self.counted {
                 self.codes.give_back(*by);
             }
@@ -167,14 +181,24 @@ impl Drop for Code<'_> {
 mod tests {
     use super::*;
 
-    /// A code of a stranger at this address that the provider does not accept. Returns whether it was sent there.
+    fn user(number: u128) -> UserId {
+        UserId(uuid::Uuid::from_u128(number))
+    }
+
+    fn sent(code: Option<Code<'_>>) -> Option<Code<'_>> {
+        code.map(|mut code| {
+            code.note_sent();
+            code
+        })
+    }
+
+    /// Whether a code of a stranger at this address is sent to the provider, which does not take it.
     fn is_sent(codes: &Codes, address: [u8; 4]) -> bool {
-        let code = codes.of_stranger(address.into());
-        code.map(|mut code| code.was_refused()).is_some()
+        sent(codes.of_stranger(address.into())).is_some()
     }
 
     #[test]
-    fn a_network_brings_few_codes_that_are_not_taken_and_any_number_that_are() {
+    fn a_network_brings_few_codes_that_are_not_taken_and_any_number_that_are_not_sent() {
         let codes = Codes::default();
         for _ in 0..100 {
             drop(codes.of_stranger([192, 0, 2, 1].into()).unwrap());
@@ -184,6 +208,27 @@ mod tests {
         }
         assert!(!is_sent(&codes, [192, 0, 2, 1]));
         assert!(is_sent(&codes, [192, 0, 2, 2]));
+    }
+
+    #[test]
+    fn a_code_with_a_good_token_counts_for_its_account_until_there_were_too_many() {
+        let codes = Codes::default();
+        let address = [192, 0, 2, 1].into();
+        for number in 0..100 {
+            let mut code = sent(codes.of_stranger(address)).unwrap();
+            code.note_account(&number.to_string());
+        }
+        for _ in 1..OF_NETWORK {
+            let mut code = sent(codes.of_returning(user(1))).unwrap();
+            code.note_account("1");
+        }
+        assert_eq!(codes.of_network(address), 0);
+        for _ in 0..OF_NETWORK {
+            let mut code = sent(codes.of_stranger(address)).unwrap();
+            code.note_account("1");
+        }
+        assert!(codes.of_stranger(address).is_none());
+        codes.of_returning(user(1)).unwrap();
     }
 
     #[test]
@@ -218,11 +263,10 @@ mod tests {
     #[test]
     fn a_returning_browser_brings_codes_for_its_user_alone() {
         let codes = Codes::default();
-        let [ada, ben] = [1, 2].map(|number| UserId(uuid::Uuid::from_u128(number)));
         for _ in 0..OF_NETWORK {
-            codes.of_returning(ada).unwrap().was_refused();
+            drop(sent(codes.of_returning(user(1))).unwrap());
         }
-        assert!(codes.of_returning(ada).is_none());
-        drop(codes.of_returning(ben).unwrap());
+        assert!(codes.of_returning(user(1)).is_none());
+        drop(codes.of_returning(user(2)).unwrap());
     }
 }

@@ -153,7 +153,7 @@ impl Provider {
     /// The same, for a caller who brings a code, in a browser to which this user came back before, if any did.
     ///
     /// # Errors
-    /// [`Error::Busy`], also when that user, and strangers at that address too, have brought too many that were not accepted.
+    /// [`Error::Busy`], also when that user, and strangers at that address too, have brought too many.
     pub(crate) fn turn_with_code(
         &self,
         address: IpAddr,
@@ -224,11 +224,8 @@ impl Provider {
             return Err(Error::Unproven(format!("the code is from {came:?}")));
         }
         let exchange = self.exchange(&metadata, request, code);
-        let exchanged = turn.wait(exchange).await;
-        if exchanged.is_err() {
-            turn.code_was_refused();
-        }
-        let token = exchanged?;
+        turn.note_code_sent();
+        let token = turn.wait(exchange).await?;
         let checked = self.check_token(&metadata, request, &token);
         let claims = match checked {
             Err(Refusal::UnknownKey(_)) => {
@@ -239,9 +236,11 @@ impl Provider {
             }
             checked => checked,
         };
-        claims.map_err(|(Refusal::UnknownKey(why) | Refusal::Wrong(why))| {
+        let claims = claims.map_err(|(Refusal::UnknownKey(why) | Refusal::Wrong(why))| {
             Error::Unproven(short(&why))
-        })
+        })?;
+        turn.note_account(&claims.subject);
+        Ok(claims)
     }
 
     /// Step 3.

@@ -4,7 +4,7 @@
 //! none keeps strangers from anything else that they may do. When there is no room left, one of the block or site that has most
 //! of it is [sent away](crate::fair_room) for one of another. Browsers to which a user of this service came back with a good code
 //! before have a room of their own, which nobody fills who has never been a user here. Once that user has brought too many
-//! [codes](super::codes) that were not accepted, such a browser is a stranger like any other: somebody else may have a copy of
+//! [codes](super::codes), such a browser is a stranger like any other: somebody else may have a copy of
 //! its cookie, or may have been the last to sign in there.
 
 use std::net::IpAddr;
@@ -40,7 +40,7 @@ impl Turns {
     }
 
     /// Takes a turn for a caller at this address who brings a code, in a browser to which this user came back before, if any
-    /// did. `None` if there is no room, or that user, and also strangers there, have brought too many that were not accepted.
+    /// did. `None` if there is no room, or that user, and also strangers there, have brought too many.
     pub(super) fn take_with_code(
         &self,
         address: IpAddr,
@@ -91,10 +91,17 @@ impl Turn<'_> {
         waited.unwrap_or(Err(Error::SentAway))
     }
 
-    /// Notes that the code was not accepted.
-    pub(super) fn code_was_refused(&mut self) {
+    /// Notes that the code is sent to the provider.
+    pub(super) fn note_code_sent(&mut self) {
         if let Some(code) = &mut self.code {
-            code.was_refused();
+            code.note_sent();
+        }
+    }
+
+    /// Notes that a good ID token came for it, for this subject.
+    pub(super) fn note_account(&mut self, subject: &str) {
+        if let Some(code) = &mut self.code {
+            code.note_account(subject);
         }
     }
 }
@@ -151,8 +158,8 @@ mod tests {
         let [ada, ben] = [1, 2].map(|it| Some(user(it)));
         let with_code = |whose| turns.take_with_code([192, 0, 2, 1].into(), whose);
         for _ in 0..OF_NETWORK {
-            with_code(None).unwrap().code_was_refused();
-            with_code(ada).unwrap().code_was_refused();
+            with_code(None).unwrap().note_code_sent();
+            with_code(ada).unwrap().note_code_sent();
         }
         assert!(with_code(None).is_none() && with_code(ada).is_none());
         drop(with_code(ben).unwrap());
@@ -166,7 +173,7 @@ mod tests {
         let turns = Turns::new(4_096);
         let with_code = |site| turns.take_with_code([192, 0, site, 1].into(), Some(user(1)));
         for _ in 0..2 * OF_NETWORK {
-            with_code(2).unwrap().code_was_refused();
+            with_code(2).unwrap().note_code_sent();
         }
         assert!(with_code(2).is_none());
         drop(with_code(3).unwrap());

@@ -8,7 +8,7 @@ use test_support::caller::Request;
 use tokio::time::timeout;
 
 use super::stub::{Manner, Provider, query, somebody};
-use super::{come_back, follow, is_nobody, user};
+use super::{come_back, come_back_from, is_nobody, sign_in_from, user};
 use crate::browser::{Browser, Shown, server_with};
 use crate::team::{PASSWORD, person};
 
@@ -134,12 +134,6 @@ async fn who_comes_back_while_too_many_wait_comes_back_again() {
     refused.get("/account").await.expect(200, ADA);
 }
 
-/// Comes back for a client at this address.
-async fn come_back_from(address: &str, browser: &mut Browser<'_>, path: &str) -> Shown {
-    let back = Request::new("GET", path).header("sec-fetch-site", "cross-site");
-    browser.send(back.header("x-forwarded-for", address)).await
-}
-
 #[tokio::test]
 async fn who_waits_with_others_of_a_site_is_sent_away_for_somebody_of_another() {
     let provider = Provider::start().await;
@@ -243,9 +237,8 @@ async fn signs_in_from(
     subject: &str,
     email: &str,
 ) -> Shown {
-    let left = follow(browser, "/sign-in/provider").await;
-    let back = provider.comes_back(&left.location(), &somebody(subject).email(email));
-    come_back_from(address, browser, &back).await
+    let token = somebody(subject).email(email);
+    sign_in_from(address, browser, provider, &token).await
 }
 
 /// P29: a provider that gets too many made-up codes from this client would refuse all of them.

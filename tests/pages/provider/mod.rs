@@ -53,6 +53,24 @@ async fn sign_in(browser: &mut Browser<'_>, provider: &Provider, token: &Token) 
     by_provider(browser, provider, "/sign-in/provider", token).await
 }
 
+/// Comes back for a client at this address.
+async fn come_back_from(address: &str, browser: &mut Browser<'_>, path: &str) -> Shown {
+    let back = Request::new("GET", path).header("sec-fetch-site", "cross-site");
+    browser.send(back.header("x-forwarded-for", address)).await
+}
+
+/// Signs in, for a client at this address once it comes back.
+async fn sign_in_from(
+    address: &str,
+    browser: &mut Browser<'_>,
+    provider: &Provider,
+    token: &Token,
+) -> Shown {
+    let left = follow(browser, "/sign-in/provider").await;
+    let back = provider.comes_back(&left.location(), token);
+    come_back_from(address, browser, &back).await
+}
+
 /// Asserts that no user is signed in.
 #[track_caller]
 fn is_nobody(browser: &Browser<'_>) {

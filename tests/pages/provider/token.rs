@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::stub::{Manner, Provider, Signed, Token, now, somebody};
-use super::{is_nobody, sign_in, user};
+use super::{is_nobody, sign_in, sign_in_from, user};
 use crate::browser::Browser;
 
 const ADA: &str = "ada@example.com";
@@ -15,12 +15,14 @@ fn ada() -> Token {
 #[tokio::test]
 async fn a_token_that_is_not_for_this_sign_in_lets_nobody_in() {
     let provider = Provider::start().await;
-    let Some(service) = provider.server(&[]) else {
+    let Some(service) = provider.server(&[("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32")]) else {
         return;
     };
     user(&service, ADA);
     let with = |name: &str, value: Value| ada().with(name, value);
-    for (case, token) in [
+    // Of so many codes at one of them, most would not be sent.
+    let mut addresses = (0..).map(|block| format!("198.{block}.0.1"));
+    for ((case, token), address) in [
         ("nonce of another", with("nonce", json!("x"))),
         ("no nonce", with("nonce", json!(null))),
         ("another issuer", with("iss", json!("https://evil.example"))),
@@ -55,9 +57,12 @@ async fn a_token_that_is_not_for_this_sign_in_lets_nobody_in() {
             "HS256 by our secret",
             ada().signed(Signed::HsOfClientSecret),
         ),
-    ] {
+    ]
+    .into_iter()
+    .zip(&mut addresses)
+    {
         let mut browser = Browser::new(&service);
-        let refused = sign_in(&mut browser, &provider, &token).await;
+        let refused = sign_in_from(&address, &mut browser, &provider, &token).await;
         // Without a claim that is always required, it is not an ID token.
         let status = match case {
             "no issuer" | "no expiry" | "no time" | "no subject" => 503,
@@ -66,7 +71,7 @@ async fn a_token_that_is_not_for_this_sign_in_lets_nobody_in() {
         assert_eq!(refused.status(), status, "{case}: {}", refused.text());
         is_nobody(&browser);
     }
-    for (case, token) in [
+    for ((case, token), address) in [
         ("ES256", ada()),
         ("RS256", ada().signed(Signed::Rs256)),
         ("a list", ada().with("aud", json!(["invoicing"]))),
@@ -80,7 +85,10 @@ async fn a_token_that_is_not_for_this_sign_in_lets_nobody_in() {
             "the longest subject",
             ada().with("sub", json!("x".repeat(255))),
         ),
-    ] {
+    ]
+    .into_iter()
+    .zip(&mut addresses)
+    {
         user(
             &service,
             &format!("{}@example.com", case.replace([' ', ','], "-")),
@@ -91,7 +99,7 @@ async fn a_token_that_is_not_for_this_sign_in_lets_nobody_in() {
             _ => token,
         };
         let mut browser = Browser::new(&service);
-        let done = sign_in(&mut browser, &provider, &token).await;
+        let done = sign_in_from(&address, &mut browser, &provider, &token).await;
         assert_eq!(done.status(), 303, "{case}: {}", done.text());
     }
 }
