@@ -51,7 +51,7 @@ use crate::{log, tls};
 /// How long a request may continue after the server was asked to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long dropshot may go on to accept connections after it was asked to close.
+/// How long dropshot may go on to accept connections after it was asked to close. If that is too short, it logs a warning.
 const ACCEPTING: Duration = Duration::from_millis(20);
 
 pub(crate) const STOPPED_AT_ONCE: &str = "stopped at once, as a second signal asked";

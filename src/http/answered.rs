@@ -72,9 +72,13 @@ pub(super) fn sent(
     let is_refused = answer.status().is_client_error() || answer.status().is_server_error();
     let has_happened = !context.request.method().is_safe() && !is_refused;
     let bytes = std::mem::take(answer.body_mut());
+    let unsent = match rest {
+        Some(_) => &shared.unsent.of_download(),
+        None => &shared.unsent,
+    };
     let body = match has_happened {
-        true => Some(shared.unsent.body_anyway(bearer, bytes, under_way)),
-        false => shared.unsent.body(bearer, bytes, under_way),
+        true => Some(unsent.body_anyway(bearer, bytes, under_way)),
+        false => unsent.body(bearer, bytes, under_way),
     };
     let body = body.unwrap_or_else(|| {
         let failure = overloaded(Rejection::Error(Error::Overloaded(Shortage::Answers)));
@@ -82,7 +86,7 @@ pub(super) fn sent(
         shared.unsent.body_anyway(bearer, bytes, under_way)
     });
     let body = match rest.filter(|_| answer.status().is_success()) {
-        Some(rest) => rest.after(body, &shared.unsent, bearer, under_way),
+        Some(rest) => rest.after(body, unsent, bearer, under_way),
         None => body,
     };
     let metrics = &shared.replica.metrics;

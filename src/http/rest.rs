@@ -56,7 +56,7 @@ impl Rest {
         Body::wrap(Growing {
             current: Some(beginning),
             pieces: Mutex::new(pieces),
-            unsent: unsent.of_download(),
+            unsent: unsent.clone(),
             bearer,
             under_way,
         })

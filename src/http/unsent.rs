@@ -10,10 +10,10 @@
 //! 3. Of a larger one hyper gets pieces, each a copy of its own, and has at most [`WINDOW`] bytes at a time. The rest can be
 //!    taken back. The last piece waits until all others have gone, so that hyper never believes a stalled answer to be
 //!    complete.
-//! 4. When no piece of it has gone for [`STALL_LIMIT`], or [more](OF_DOWNLOAD) if it is part of a download, the rest is given up: its memory is freed, and the stream or, in
-//!    HTTP/1, the connection ends when hyper asks for more. It does not ask for a stream with a zero window, nor for an
-//!    answer that it has whole: what hyper has of those stays, and stays charged, until their peer ends the connection or a
-//!    proxy in front does.
+//! 4. When no piece of it has gone for [`STALL_LIMIT`], or [longer](OF_DOWNLOAD) if it is part of a download, the rest is given
+//!    up: its memory is freed, and the stream or, in HTTP/1, the connection ends when hyper asks for more. It does not ask for
+//!    a stream with a zero window, nor for an answer that it has whole: what hyper has of those stays, and stays charged, until
+//!    their peer ends the connection or a proxy in front does.
 //! 5. An answer that is more than its caller may hold is not sent; a 503 takes its place. One of at most [`PIECE`] bytes
 //!    always is sent, since refusing would take as much, and so is one that reports a change: it has been made. A caller
 //!    that holds too much already is refused before anything is done ([`super::credential`]).

@@ -8,9 +8,9 @@
 //! 2. All strangers together may have [`ALL`]. Once these are used up, only the first code of a block is let through, as that of
 //!    an honest user mostly is: most attackers have few blocks. Of such, too, there are [so many](FIRST) at most.
 //! 3. A returning browser has as many as a network, counted by the user who came back there: so no stranger uses them up.
-//! 4. A code for which a good ID token comes is counted by the account there instead, which may have as many as a network: its
-//!    owner can have any number of such codes. Any other that was sent stays counted, whatever became of it: one that did not
-//!    reach the provider may be the reason for that.
+//! 4. A code for which a good ID token comes is counted by the account there instead, as far as that has fewer than a network
+//!    may: its owner can get as many of them as they like. Any other that was sent stays counted, whatever became of it: one
+//!    that did not reach the provider may be the reason for that.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -25,7 +25,8 @@ use crate::limit::{Limiter, Policy, SlowLimiter};
 /// How many a network may have at once.
 pub(super) const OF_NETWORK: u32 = 5;
 const OF_SITE: u32 = 10;
-const OF_BLOCK: u32 = 20;
+/// As many as wait for the provider at once: a good code counts, too, until the provider has answered.
+const OF_BLOCK: u32 = 64;
 
 /// After how many seconds each may have one more.
 const EVERY: u32 = 10;
@@ -33,7 +34,7 @@ const EVERY: u32 = 10;
 /// How many all strangers may have.
 const ALL: Policy = Policy {
     per_second: 2,
-    burst: 20,
+    burst: OF_BLOCK,
 };
 
 /// How many blocks may have their first one once these are used up.
@@ -232,21 +233,21 @@ mod tests {
     }
 
     #[test]
-    fn a_site_brings_as_many_codes_as_two_networks_and_a_block_as_two_sites() {
+    fn a_site_brings_as_many_codes_as_two_networks_and_a_block_as_six_sites() {
         let codes = Codes::default();
         let of_site = (0..99).filter(|last| is_sent(&codes, [192, 0, 2, *last]));
         assert_eq!(of_site.count(), 10);
         // Nothing is left of what came to nothing.
         assert_eq!(codes.of_network([192, 0, 2, 50].into()), 0);
-        let of_others = (0..99).filter(|last| is_sent(&codes, [192, 0, 3 + last % 8, *last]));
-        assert_eq!(of_others.count(), 10);
+        let of_others = (0..200).filter(|last| is_sent(&codes, [192, 0, 3 + last % 8, *last]));
+        assert_eq!(of_others.count(), 54);
     }
 
     #[test]
     fn once_strangers_have_used_up_all_only_the_first_codes_of_fifty_blocks_are_let_through() {
         let codes = Codes::default();
-        for last in 0..20 {
-            is_sent(&codes, [192, 0, 2 + last % 4, last]);
+        for last in 0..80 {
+            is_sent(&codes, [192, 0, 2 + last % 8, last]);
         }
         let (mut first, mut others) = (0, 0);
         for block in 0..100 {

@@ -224,8 +224,7 @@ impl Provider {
             return Err(Error::Unproven(format!("the code is from {came:?}")));
         }
         let exchange = self.exchange(&metadata, request, code);
-        turn.note_code_sent();
-        let token = turn.wait(exchange).await?;
+        let token = turn.send(exchange).await?;
         let checked = self.check_token(&metadata, request, &token);
         let claims = match checked {
             Err(Refusal::UnknownKey(_)) => {

@@ -91,11 +91,22 @@ impl Turn<'_> {
         waited.unwrap_or(Err(Error::SentAway))
     }
 
-    /// Notes that the code is sent to the provider.
-    pub(super) fn note_code_sent(&mut self) {
-        if let Some(code) = &mut self.code {
-            code.note_sent();
-        }
+    /// Waits for what the provider answers to the code, which counts from then on.
+    ///
+    /// # Errors
+    /// As for [`wait`](Turn::wait).
+    pub(super) async fn send<T>(
+        &mut self,
+        exchange: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let code = self.code.as_mut();
+        let sent = self.place.wait(async {
+            if let Some(code) = code {
+                code.note_sent();
+            }
+            exchange.await
+        });
+        sent.await.unwrap_or(Err(Error::SentAway))
     }
 
     /// Notes that a good ID token came for it, for this subject.
@@ -108,7 +119,7 @@ impl Turn<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
+    use std::future::{pending, ready};
 
     use futures::FutureExt;
     use uuid::Uuid;
@@ -158,8 +169,14 @@ mod tests {
         let [ada, ben] = [1, 2].map(|it| Some(user(it)));
         let with_code = |whose| turns.take_with_code([192, 0, 2, 1].into(), whose);
         for _ in 0..OF_NETWORK {
-            with_code(None).unwrap().note_code_sent();
-            with_code(ada).unwrap().note_code_sent();
+            with_code(None)
+                .unwrap()
+                .send(ready(Err::<(), _>(Error::Busy)))
+                .now_or_never();
+            with_code(ada)
+                .unwrap()
+                .send(ready(Err::<(), _>(Error::Busy)))
+                .now_or_never();
         }
         assert!(with_code(None).is_none() && with_code(ada).is_none());
         drop(with_code(ben).unwrap());
@@ -173,7 +190,10 @@ mod tests {
         let turns = Turns::new(4_096);
         let with_code = |site| turns.take_with_code([192, 0, site, 1].into(), Some(user(1)));
         for _ in 0..2 * OF_NETWORK {
-            with_code(2).unwrap().note_code_sent();
+            with_code(2)
+                .unwrap()
+                .send(ready(Err::<(), _>(Error::Busy)))
+                .now_or_never();
         }
         assert!(with_code(2).is_none());
         drop(with_code(3).unwrap());

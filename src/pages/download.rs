@@ -104,9 +104,11 @@ pub(super) async fn download(
     file_name: &'static str,
     lines: impl Lines,
 ) -> Result<Response<Bytes>, Failure> {
+    // First: a turn is not free again at once.
+    let reader = Reader::of(visit)?;
     let turn = visit.site.download(visit.user_id()?);
     let mut download = Download {
-        reader: Reader::of(visit)?,
+        reader,
         team_id,
         lines,
         goes_on: true,

@@ -18,12 +18,15 @@ struct ErrorPage {
     frame: Frame,
     title: &'static str,
     message: String,
+    /// What was asked for, if a link of ours leads there.
+    download: Option<String>,
 }
 
 /// Returns the answer to a failure.
 pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
     let mut headers = HeaderMap::new();
     let mut code = failure.code();
+    let mut download = None;
     let (status, title, message) = match failure {
         Failure::NotSignedIn => return to_sign_in(visit),
         Failure::Answered(answer) => return *answer,
@@ -33,6 +36,14 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
             "The form or link is of another site, or the browser does not say from where it comes. Nothing was changed."
                 .to_owned(),
         ),
+        Failure::DownloadFromElsewhere => {
+            download = Some(visit.path_and_query().to_owned());
+            (
+                StatusCode::FORBIDDEN,
+                "This is a file of yours",
+                "You come from another site, which must not learn whether there is one.".to_owned(),
+            )
+        }
         Failure::ImportTooSoon(wait) => {
             let seconds = wait.as_secs() + 1;
             headers.insert(RETRY_AFTER, seconds.into());
@@ -86,6 +97,7 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
         frame,
         title,
         message,
+        download,
     };
     let mut answer = html(status, &page).unwrap_or_default();
     *answer.status_mut() = status;

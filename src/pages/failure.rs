@@ -17,6 +17,8 @@ pub(super) enum Failure {
     NotSignedIn,
     /// A change that no page of ours has asked for.
     OtherOrigin,
+    /// Another site has sent the user to a download.
+    DownloadFromElsewhere,
     /// The request needs a password, and passwords are switched off.
     PasswordsOff,
     /// There is no such page, or not for this person.
@@ -38,7 +40,9 @@ impl Failure {
     pub(super) fn code(&self) -> Option<ErrorCode> {
         match self {
             Failure::NotSignedIn | Failure::Answered(_) | Failure::Rejected(_) => None,
-            Failure::OtherOrigin => Some(ErrorCode("other_origin")),
+            Failure::OtherOrigin | Failure::DownloadFromElsewhere => {
+                Some(ErrorCode("other_origin"))
+            }
             Failure::PasswordsOff => Some(ErrorCode("passwords_off")),
             Failure::NotFound => Some(ErrorCode("not_found")),
             Failure::ImportTooSoon(_) => Some(ErrorCode("import_too_soon")),

@@ -207,12 +207,12 @@ impl Visit {
     /// would be ours with any other answer: so the site would learn whether its visitor may have the file.
     ///
     /// # Errors
-    /// [`Failure::OtherOrigin`].
+    /// [`Failure::DownloadFromElsewhere`].
     pub(super) fn require_no_other_site(&self) -> Result<(), Failure> {
         let site = self.context.request.headers().get(&SEC_FETCH_SITE);
         match site.is_none_or(|it| it == "same-origin" || it == "none") {
             true => Ok(()),
-            false => Err(Failure::OtherOrigin),
+            false => Err(Failure::DownloadFromElsewhere),
         }
     }
 

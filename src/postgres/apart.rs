@@ -8,8 +8,8 @@
 //! A server may be far away. So [three times](ALLOWED) as long as the [quickest](Quickest) change took that went alone of late
 //! is allowed for: its round trips, and those of changes that have more of them.
 //!
-//! Where commits wait for a standby, a group that goes alone takes seconds. So whoever spoilt it goes alone for longer than
-//! that took, or it would be undone again at once.
+//! Where commits wait for a standby, it takes seconds until all of a group have had their turn again. So whoever spoilt it goes
+//! alone for longer than that took, or they would be undone again at once.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,8 +21,8 @@ use crate::domain::holder::Holder;
 /// How long the changes of a holder that spoilt a group go alone at least.
 const APART: Duration = Duration::from_secs(1);
 
-/// They go alone for longer, by this factor of how long the others of the group took alone, where commits wait for a standby
-/// or connections are few.
+/// They go alone for longer, by this factor of how long it took until the others of the group had their turn again, where
+/// commits wait for a standby or connections are few.
 const OF_COST: u32 = 10;
 
 /// They never go alone for longer than this.
@@ -111,10 +111,14 @@ impl Apart {
         if how.is_suspect && (how.was_refused || waited >= SLOW) || is_often {
             self.insert(holder, now);
         }
-        let cost = (now - how.undone) * OF_COST;
-        let end = how.undone + cost.min(LONGEST_APART);
+    }
+
+    /// Notes that a change whose group was undone at `undone` has had its turn again by `now`, alone or in another group.
+    pub(super) fn went_again(&mut self, undone: Instant, now: Instant) {
+        let cost = (now - undone) * OF_COST;
+        let end = undone + cost.min(LONGEST_APART);
         // Whoever has spoilt this group.
-        let spoilers = self.until.values_mut().filter(|it| **it > how.undone);
+        let spoilers = self.until.values_mut().filter(|it| **it > undone);
         spoilers.for_each(|until| *until = end.max(*until));
     }
 
@@ -235,11 +239,7 @@ mod tests {
             let ended = undone + Duration::from_millis(millis);
             // Others ask meanwhile.
             assert!(!apart.has(Holder::Strangers, ended));
-            let how = WentAlone {
-                is_suspect: false,
-                ..alone(undone, Duration::ZERO)
-            };
-            apart.went_alone(Holder::Strangers, how, ended);
+            apart.went_again(undone, ended);
             assert!(!apart.has(Holder::Strangers, ended));
             (apart.until[&Holder::Service] - undone).as_secs()
         };
@@ -255,7 +255,7 @@ mod tests {
         let mut apart = apart(begun);
         apart.insert(Holder::Service, begun);
         let undone = begun + APART;
-        apart.went_alone(Holder::Strangers, alone(undone, KEPT), undone + 9 * APART);
+        apart.went_again(undone, undone + 9 * APART);
         assert_eq!(apart.until[&Holder::Service], begun + APART);
     }
 

@@ -78,18 +78,22 @@ impl Group {
         let Group {
             checkout, members, ..
         } = self;
-        // Back to the pool, before the members that now go alone need a connection.
+        // Back to the pool, before the members that go alone now need a connection.
         drop(checkout);
         match end {
             End::Committed => counts.groups.note(members.len() as u64),
             End::Undone => counts.undone_groups.one(),
             End::UndoneByIt | End::UndoneTogether | End::UndoneAlone | End::InDoubt(_) => {}
         }
+        // Otherwise any of them may be the reason, and is once more.
+        let is_known = members
+            .iter()
+            .any(|it| it.is_to_blame() || it.has_broken_together);
         let tell = |member: Progress| {
             let is_to_blame = member.is_to_blame() && !matches!(end, End::UndoneAlone);
             if let Some(report) = member.report {
                 let its = match &end {
-                    End::Undone if is_to_blame => End::UndoneByIt,
+                    End::Undone if is_to_blame || !is_known => End::UndoneByIt,
                     End::Undone if member.has_broken_together => End::UndoneTogether,
                     end => end.clone(),
                 };

@@ -124,6 +124,11 @@ impl Groups {
         state.apart.went_alone(holder, how, Instant::now());
     }
 
+    /// Notes that a change whose group was undone at `undone` has had its turn again: step 5.
+    pub(super) fn went_again(&self, undone: Instant) {
+        self.0.state().apart.went_again(undone, Instant::now());
+    }
+
     /// Steps 1 and 2, for one change.
     ///
     /// # Errors

@@ -43,7 +43,7 @@ pub(super) enum End {
     Committed,
     /// Nothing has happened.
     Undone,
-    /// The same, and the member is to blame.
+    /// The same, and the member is to blame, or it is not known who is.
     UndoneByIt,
     /// The same, and the member shared the failed statement with others: one of those is to blame.
     UndoneTogether,

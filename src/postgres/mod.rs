@@ -183,6 +183,11 @@ impl Postgres {
         self.groups.went_alone(holder, how);
     }
 
+    /// Notes that a change whose group was undone at `undone` has had its turn again ([`groups`]).
+    pub(crate) fn went_again(&self, undone: Instant) {
+        self.groups.went_again(undone);
+    }
+
     /// Takes a place in a group for a change that decides upon `subjects` and has until `deadline`. It ends with
     /// [`Seat::end`].
     ///

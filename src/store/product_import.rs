@@ -170,8 +170,8 @@ async fn all<T>(
     Ok(by_ids.into_iter().chain(by_skus).flatten().collect())
 }
 
-/// PostgreSQL: counts the products after so many new ones, if it would count them itself within a minute (autovacuum, after a
-/// tenth more than there were). Until then it might take a large catalog for one of a few products, and the next import would
+/// PostgreSQL: counts the products after so many new ones, if these are more than a tenth of those that it knows of: then it
+/// would count them itself within a minute (autovacuum). Until then it might take a large catalog for one of a few products, and the next import would
 /// take minutes.
 ///
 /// # Errors
@@ -180,6 +180,9 @@ pub async fn count(sql: Sql<'_>, new: usize) -> Result<(), ScriptError> {
     let Sql::Postgres(_) = sql else {
         return Ok(());
     };
+    if new == 0 {
+        return Ok(());
+    }
     let new = i64::try_from(new).unwrap_or(i64::MAX);
     let are_many = sql!(
         postgres: ["SELECT 1 FROM pg_class WHERE oid = 'product'::regclass AND reltuples < 10 * $1::bigint"],

@@ -27,7 +27,7 @@ pub(super) async fn in_group<T>(
 ) -> Result<T, Error> {
     let mut attempts = postgres.attempts();
     let deadline = attempts.deadline();
-    let (mut undone, mut to_blame) = (None, ToBlame::No);
+    let (mut first_undone, mut undone, mut to_blame) = (None, Instant::now(), ToBlame::No);
     for _ in 0..GROUPS {
         if !postgres.takes_into_groups(holder) {
             break;
@@ -39,18 +39,22 @@ pub(super) async fn in_group<T>(
             let result = script(Sql::Postgres(seat.handle())).await;
             let answer;
             (answer, to_blame) = seat.end(result).await;
+            undone = Instant::now();
             answer
         };
         if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+            if let Some(undone) = first_undone {
+                postgres.went_again(undone);
+            }
             return answer;
         }
-        undone = Some(Instant::now());
+        first_undone = first_undone.or(Some(undone));
         if !has_seat || to_blame != ToBlame::No {
             break;
         }
     }
     let (answer, took) = alone(postgres, attempts, Access::Changing, holder, script).await;
-    let Some(undone) = undone else {
+    let Some(first_undone) = first_undone else {
         return answer;
     };
     // For want of a connection is no fault of its own.
@@ -63,6 +67,7 @@ pub(super) async fn in_group<T>(
         took,
     };
     postgres.went_alone(holder, how);
+    postgres.went_again(first_undone);
     answer
 }
 
