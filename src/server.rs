@@ -264,8 +264,9 @@ impl<C: ServerContext> Server<C> {
             }
         }
         let traffic = Arc::clone(&self.replica.traffic);
-        let finished = finish(self.http, &traffic, self.signals.stop(), &self.log);
-        Ok(tokio::join!(finished, refuse(self.listener)).0)
+        // A second signal must not come while nobody listens for it, so this is not waited for.
+        tokio::spawn(refuse(self.listener));
+        Ok(finish(self.http, &traffic, self.signals.stop(), &self.log).await)
     }
 
     /// Step 3.

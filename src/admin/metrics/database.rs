@@ -81,7 +81,7 @@ fn show_postgres(page: &mut Page<'_>, numbers: &postgres::Numbers<'_>) {
     );
     page.counter(
         "write_undone_groups",
-        "Groups that were not committed; what was in them was made again, each change by itself",
+        "Groups that were not committed; each change in them was made again, by itself or in another group",
         numbers.counts.undone_groups.get(),
     );
 }
