@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use invoicing::app::App;
 use invoicing::domain::Error;
+use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::audit::Actor;
 use invoicing::domain::id::ProductId;
 use invoicing::domain::product::ProductChanges;
@@ -170,14 +171,19 @@ async fn only_the_spoiler_goes_alone(service: &Service) {
     assert!(rounds[rounds.len() - 1] <= CROWD / 4, "{rounds:?}");
 }
 
+/// A product that another transaction has locked, until that is dropped.
+async fn locked_product(service: &Service, key: &ApiKey) -> (ProductId, Locked) {
+    let made = service.app.create_product(key, plain("A"), None).await;
+    let id = made.unwrap().value.id;
+    let lock = format!("UPDATE product SET id = id WHERE id = '{id}'");
+    (id, Locked::by(service.database().url(), &lock))
+}
+
 #[tokio::test]
 async fn those_who_shared_no_statement_with_the_spoiler_try_again_together() {
     let service = Service::new().await;
     let (slow, other) = (service.writer().await, service.writer().await);
-    let made = service.app.create_product(&slow, plain("A"), None).await;
-    let id = made.unwrap().value.id;
-    let lock = format!("UPDATE product SET id = id WHERE id = '{id}'");
-    let locked = Locked::by(service.database().url(), &lock);
+    let (id, locked) = locked_product(&service, &slow).await;
     let made = at_once(CROWD, |number| {
         let (app, slow, other) = (service.app.clone(), slow.clone(), other.clone());
         async move {
@@ -206,10 +212,7 @@ async fn those_who_shared_no_statement_with_the_spoiler_try_again_together() {
 async fn who_waits_for_a_lock_keeps_nobody_else_waiting() {
     let service = Service::new().await;
     let (slow, other) = (service.writer().await, service.writer().await);
-    let made = service.app.create_product(&slow, plain("A"), None).await;
-    let id = made.unwrap().value.id;
-    let lock = format!("UPDATE product SET id = id WHERE id = '{id}'");
-    let locked = Locked::by(service.database().url(), &lock);
+    let (id, locked) = locked_product(&service, &slow).await;
     let waiting = {
         let (app, slow) = (service.app.clone(), slow.clone());
         tokio::spawn(async move {
