@@ -2,7 +2,7 @@
 
 use invoicing::store::SCHEMA_VERSION;
 
-use super::engine::AGE_SCHEMA;
+use super::engine::{AGE_SCHEMA, Database};
 use super::support::{Service, live_key};
 
 #[tokio::test]
@@ -21,7 +21,8 @@ async fn a_store_that_lacks_migrations_is_not_healthy() {
 
 #[tokio::test]
 async fn what_there_is_in_a_database_is_told_with_the_version_that_it_came_with() {
-    let service = Service::new().await;
+    let empty = Database::new();
+    let service = Service::on(empty.open().await, Some(empty)).await;
     let app = &service.app;
     let found = async || {
         let found = app.overview().await.unwrap();

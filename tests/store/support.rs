@@ -38,7 +38,7 @@ pub struct Service {
 
 impl Service {
     pub async fn new() -> Service {
-        let database = Database::new();
+        let database = Database::migrated();
         Service::on(database.open().await, Some(database)).await
     }
 

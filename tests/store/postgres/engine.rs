@@ -1,11 +1,12 @@
 //! PostgreSQL: one cluster for this process, and a database in it for each test.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use invoicing::store::{Address, Store, open};
 use test_support::postgres::{ask, drop_database, dump, shared};
+use tokio::runtime::Runtime;
 
-use super::partitioned;
+use super::{partitioned, relay};
 
 /// A random id, and bytes of a digest's length.
 pub const RANDOM_ID: &str = "gen_random_uuid()";
@@ -28,11 +29,25 @@ pub struct Database {
 
 impl Database {
     pub fn new() -> Database {
-        let url = shared().database();
-        if partitioned::is_wanted() {
-            partitioned::lay_out(&url);
+        Database {
+            url: laid_out(shared().database()),
         }
-        Database { url }
+    }
+
+    /// One with the newest schema: a copy, as all the migrations take longer than most tests.
+    pub fn migrated() -> Database {
+        static ORIGINAL: OnceLock<String> = OnceLock::new();
+        let original = ORIGINAL.get_or_init(|| {
+            let url = laid_out(relay::past_any_pooler());
+            let address = url.parse().unwrap();
+            // A runtime that ends, and with it all connections: a database that is in use cannot be copied.
+            let migrate = move || Runtime::new().unwrap().block_on(open(&address)).map(drop);
+            std::thread::spawn(migrate).join().unwrap().unwrap();
+            url
+        });
+        Database {
+            url: shared().copy_of(original),
+        }
     }
 
     /// Opens the store on it, as every process does.
@@ -86,6 +101,14 @@ impl Database {
         dump(&self.url, &file);
         file.display().to_string()
     }
+}
+
+/// The database at `url`, with its tables partitioned if that is wanted.
+fn laid_out(url: String) -> String {
+    if partitioned::is_wanted() {
+        partitioned::lay_out(&url);
+    }
+    url
 }
 
 impl Drop for Database {

@@ -3,6 +3,8 @@
 //!
 //! The model has no digests, no store and no transactions: a list of pairs, and what was presented when.
 //! Every answer of the service must be that of the model; a difference is shrunk to a short history.
+//!
+//! `INVOICING_HISTORIES` sets how many histories; 24 unless set.
 
 use proptest::prelude::*;
 
@@ -235,8 +237,17 @@ impl History {
     }
 }
 
+fn config() -> ProptestConfig {
+    let set = std::env::var("INVOICING_HISTORIES");
+    ProptestConfig {
+        cases: set.map_or(24, |text| text.parse().expect("INVOICING_HISTORIES is a number")),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn every_history_goes_as_the_model_says(events in prop::collection::vec(event(), 1..24)) {

@@ -33,6 +33,11 @@ impl Database {
         }
     }
 
+    /// One that has the newest schema once it is opened.
+    pub fn migrated() -> Database {
+        Database::new()
+    }
+
     /// Opens the store on it, as every process does.
     pub async fn open(&self) -> Arc<Store> {
         open(&self.address()).await.unwrap()

@@ -78,7 +78,7 @@ pub fn drop_database(url: &str) {
         let psql = psql.stdin(Stdio::piped()).spawn();
         Mutex::new(psql.expect("psql can be run").stdin.expect("it is piped"))
     });
-    let name = plain(url).rsplit('/').next().unwrap_or_default();
+    let name = name_in(url);
     let mut dropper = dropper.lock().unwrap_or_else(PoisonError::into_inner);
     // If the server is gone, so is the database.
     let _ = writeln!(dropper, "DROP DATABASE IF EXISTS {name} WITH (FORCE);");
@@ -182,8 +182,22 @@ impl Cluster {
     ///
     /// When the server does not answer.
     pub fn database(&self) -> String {
+        self.copy_of("postgres://127.0.0.1/template1")
+    }
+
+    /// Creates a copy of the database at `url`, which is in this cluster and which nobody is connected to. Returns the URL of
+    /// the copy.
+    ///
+    /// # Panics
+    ///
+    /// As [`database`](Cluster::database).
+    pub fn copy_of(&self, url: &str) -> String {
         let name = format!("test_{}", uuid::Uuid::new_v4().simple());
-        self.ask("postgres", &format!("CREATE DATABASE {name}"));
+        let original = name_in(url);
+        self.ask(
+            "postgres",
+            &format!("CREATE DATABASE {name} TEMPLATE {original}"),
+        );
         let Cluster {
             address,
             parameters,
@@ -339,6 +353,11 @@ impl Drop for Locked {
         let _ = self.session.kill();
         let _ = self.session.wait();
     }
+}
+
+/// The name of the database at `url`.
+fn name_in(url: &str) -> &str {
+    plain(url).rsplit('/').next().unwrap_or_default()
 }
 
 /// A URL without parameters, some of which are not for libpq.
