@@ -31,7 +31,7 @@ use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::author::{Author, Right};
 use crate::domain::catalog::Catalog;
 use crate::domain::holder::Holder;
-use crate::domain::id::{ProductId, ProductImportId, UserId};
+use crate::domain::id::{ProductId, ProductImportId, TeamId, UserId};
 use crate::domain::member::Role;
 use crate::domain::product::{NewProduct, Product, ProductChanges, StatusFilter};
 use crate::domain::product_csv::Lines;
@@ -103,6 +103,16 @@ impl App {
         done.await.map_err(taken_meanwhile)?;
         self.count_products(new).await;
         Ok(())
+    }
+
+    /// Waits until what was imported into the catalog of this team before is committed, also at a synchronous standby: for an
+    /// answer that rests on nothing else. ([`idempotency::rely_on`](crate::store::idempotency::rely_on) says why.)
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown team; any store error.
+    pub async fn rely_on_imports(&self, team_id: TeamId) -> Result<(), Error> {
+        let wait = async move |sql: Sql<'_>| sql.run(lock_team(team_id)).await.map(drop);
+        self.store.write(Holder::Service, wait).await
     }
 
     /// Keeps a plan for a user to confirm, in place of the one that the user has in this catalog. `csv` is the file that the

@@ -9,7 +9,8 @@
 //! - **Revoke 4** Otherwise a client that does not exist is `invalid_client`.
 //! - **Revoke 5** Any other token of another client is `invalid_grant`, and stays valid.
 //! - **Revoke 6** A token that is unknown, has expired, or whose session is over, changes nothing, and is no error (RFC
-//!   7009, 2.2): the client wanted it invalid, and it is.
+//!   7009, 2.2): the client wanted it invalid, and it is. The answer rests on the session, which is locked for it in any case:
+//!   its end may still wait for a synchronous standby.
 
 use super::App;
 use super::session_end::end_by_token;
@@ -69,16 +70,25 @@ async fn revoke_token(
     let Revocation { client_id, now, .. } = presented;
     let refresh = token::lock_refresh_token(&presented.token);
     let access = token::find_access_token(&presented.token, *now);
-    let client = oauth_client::exists(client_id);
-    let (known, signed_in, client_exists) = sql.run((refresh, access, client)).await?;
-    let session = match signed_in {
-        Some((signed_in, _)) => {
+    let (whose, client) = (
+        token::find_session(&presented.token),
+        oauth_client::exists(client_id),
+    );
+    let (known, signed_in, whose, client_exists) =
+        sql.run((refresh, access, whose, client)).await?;
+    let session = match (signed_in, &known, whose) {
+        (Some((signed_in, _)), ..) => {
             let id = signed_in.session_id;
             sql.run((session::lock(id), session::find(id, *now)))
                 .await?
                 .1
         }
-        None => None,
+        // Revoke 6
+        (None, None, Some((id, _))) => {
+            sql.run(session::lock(id)).await?;
+            None
+        }
+        (None, ..) => None,
     };
     let ruling = rule_on_revocation(
         known.as_ref(),

@@ -43,13 +43,10 @@ pub fn exists(id: &ClientId) -> impl Batch<Out = bool> {
         .exists()
 }
 
-/// As [`exists`]; no other transaction [locks](lock) it before the end of this one.
+/// As [`exists`]; no other transaction [locks](lock) it before the end of this one. Not by the row: anybody may bring codes for
+/// an app, and PostgreSQL writes down who shares a row, each time one more does.
 pub fn hold(id: &ClientId) -> impl Batch<Out = bool> {
-    let hold =
-        sql!("SELECT 1 FROM oauth_client WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE")
-            .with(values![id])
-            .exists();
-    (fair::share(fair::Lock::OauthClient(id)), hold).rule(|(_, exists)| Ok(exists))
+    (fair::share(fair::Lock::OauthClient(id)), exists(id)).rule(|(_, exists)| Ok(exists))
 }
 
 /// Waits until no other transaction holds the client, and lets none hold it before the end of this one.

@@ -75,6 +75,7 @@ mod postgres {
     mod round_trips;
     mod slots;
     mod tls;
+    mod told_again;
     mod unanswered;
     mod upgrade;
 }

@@ -198,6 +198,11 @@ impl Import {
             bar.set_position(reader.bytes());
         }
         bar.finish_and_clear();
+        // Each step that changes something waits for all before it.
+        if counts.new + counts.changed == 0 {
+            let there = app.rely_on_imports(catalog.team_id).await;
+            there.map_err(|error| self.stopped(0, &error.with_causes()))?;
+        }
         Ok(counts)
     }
 

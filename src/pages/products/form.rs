@@ -177,10 +177,7 @@ async fn archive_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answe
     let seen = state(&seen).ok_or(Failure::NotFound)?;
     let archived = visit.app().archive_product(&shelf.member, id, Some(seen));
     match archived.await {
-        // Twice is as good as once.
-        Ok(()) | Err(Error::AlreadyArchived) => {
-            Ok(see_other(&format!("{}&done=archived", shelf.at().page(""))))
-        }
+        Ok(()) => Ok(see_other(&format!("{}&done=archived", shelf.at().page("")))),
         Err(Error::ProductChanged) => {
             let product = find(&visit, &shelf).await?;
             let refused = Refused::changed(cells(&product), &product);

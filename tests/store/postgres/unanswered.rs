@@ -7,15 +7,10 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use invoicing::app::App;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::Scope;
-use invoicing::domain::audit::Actor;
-use invoicing::domain::catalog::Mode;
-use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::product::StatusFilter;
 use invoicing::domain::session::TokenSet;
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
-use openapi_dropshot_runtime::json;
 use slog::{Discard, Logger, o};
 use test_support::postgres::{Cluster, ask};
 
@@ -31,7 +26,7 @@ const CONNECTIONS: usize = 4;
 const LASTS: Duration = Duration::from_secs(11);
 
 /// Has the server wait for this standby, or for none.
-fn wait_for_standby(cluster: &Cluster, name: &str) {
+pub fn wait_for_standby(cluster: &Cluster, name: &str) {
     let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'");
     cluster.ask("postgres", &set);
     cluster.ask("postgres", "SELECT pg_reload_conf()");
@@ -41,7 +36,7 @@ fn wait_for_standby(cluster: &Cluster, name: &str) {
 }
 
 /// A service over the database at `url`.
-async fn service(url: &str) -> Service {
+pub async fn service(url: &str) -> Service {
     Service::on(open(&url.parse().unwrap()).await.unwrap(), None).await
 }
 
@@ -146,54 +141,6 @@ async fn after_an_unanswered_commit_one_that_wrote_nothing_does_not_let_all_chan
     assert!(matches!(refused, (Err(_), Err(_), Err(_))), "{refused:?}");
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     assert_eq!(ask(&url, waiting), "2");
-}
-
-/// What waits for the standby is there once the server has crashed and runs again. If the standby takes over then, it has
-/// nothing of that.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_done_before_is_told_only_once_the_standby_has_it() {
-    let cluster = Cluster::start();
-    let url = cluster.database();
-    let service = service(&url).await;
-    let app = &service.app;
-    let key = service.writer().await;
-    let other = service.key(key.team_id, Mode::Live, Scope::ReadOnly).await;
-    let create = || {
-        let body = json::Value::Object(Vec::new());
-        let request = IdempotentRequest::new("k", "POST", "/api/v1/products", &body);
-        app.create_product(&key, plain("A"), Some(request))
-    };
-    let revoke = || app.revoke_api_key(&Actor::Operator, other.id);
-    wait_for_standby(&cluster, "nobody");
-    let (created, revoked) = tokio::join!(create(), revoke());
-    assert!(matches!(created, Err(Error::Unavailable(_))), "{created:?}");
-    assert!(matches!(revoked, Err(Error::Unavailable(_))), "{revoked:?}");
-    let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-    ask(
-        &url,
-        &format!("SELECT count(pg_cancel_backend(pid)) {waiting}"),
-    );
-    let begun = Instant::now();
-    while ask(&url, &format!("SELECT count(*) {waiting}")) != "0" {
-        assert!(begun.elapsed() < LASTS, "they wait for the standby still");
-    }
-
-    assert!(
-        app.get_api_key(other.id)
-            .await
-            .unwrap()
-            .key
-            .revoked_at
-            .is_some()
-    );
-    // One after the other, so that neither is refused for the other's sake.
-    let revoked = revoke().await;
-    assert!(matches!(revoked, Err(Error::Unavailable(_))), "{revoked:?}");
-    let created = create().await;
-    assert!(matches!(created, Err(Error::Unavailable(_))), "{created:?}");
-    wait_for_standby(&cluster, "");
-    assert!(create().await.unwrap().replayed);
-    revoke().await.unwrap();
 }
 
 /// S9, "If PostgreSQL carries out a refresh after": nobody was given the pair, so this is no theft.
