@@ -58,6 +58,8 @@ pub(crate) struct Limits {
     teams: Option<Limiter<Holder>>,
     /// All of a user's sessions of apps.
     users: Option<Limiter<Holder>>,
+    /// The forms of all of a user's browsers.
+    forms: Option<Limiter<Uuid>>,
     reserves: Option<Reserves>,
     addresses: Option<Limiter<IpAddr>>,
     /// Strangers' credentials, until they prove valid.
@@ -96,6 +98,7 @@ impl Limits {
             sessions: on.then(|| Limiter::new(caller)),
             teams: on.then(|| Limiter::new(times(caller, 20))),
             users: on.then(|| Limiter::new(times(caller, 5))),
+            forms: on.then(|| Limiter::new(forms(caller))),
             reserves: on.then(|| Reserves {
                 browsers: Limiter::new(RESERVE),
                 users: Limiter::new(times(RESERVE, 10)),
@@ -139,10 +142,18 @@ impl Limits {
 
     /// Counts a request of a browser in which this user is signed in. `None` when there are no limits.
     ///
-    /// All browsers of a user share a bucket: a user may have any number of them, and each change stays in the audit. Once it
-    /// is empty, each still has a little of its own, in memory alone, so that one does not use up what another needs.
-    pub(crate) async fn browser(&self, session_id: Uuid, user_id: Uuid) -> Option<Verdict> {
+    /// All browsers of a user share a bucket: a user may have any number of them, and each change stays in the audit. What
+    /// brings a form takes from another, smaller one, too, in memory alone: a team may have hundreds of users. Once one is
+    /// empty, each browser still has a little of its own, in memory alone, so that one does not use up what another needs.
+    pub(crate) async fn browser(
+        &self,
+        session_id: Uuid,
+        user_id: Uuid,
+        brings_form: bool,
+    ) -> Option<Verdict> {
         let verdict = self.take("session", self.sessions.as_ref()?, user_id).await;
+        let forms = self.forms.as_ref().filter(|_| brings_form);
+        let verdict = verdict.map(|it| together(it, forms, user_id));
         let verdict = verdict.map(|verdict| match &self.reserves {
             Some(reserves) if !verdict.allowed() && reserves.allow(session_id, user_id) => {
                 verdict.let_through()
@@ -191,7 +202,11 @@ impl Limits {
 
 /// Counts what a key or a session may send for its holder, too, in memory alone: it is this replica's work that has to be
 /// bounded.
-fn together(verdict: Verdict, holders: Option<&Limiter<Holder>>, holder: Holder) -> Verdict {
+fn together<K: Hash + Eq + Copy>(
+    verdict: Verdict,
+    holders: Option<&Limiter<K>>,
+    holder: K,
+) -> Verdict {
     let holders = holders.filter(|_| verdict.allowed());
     let of_all = holders.map(|it| it.take(holder, Instant::now()));
     of_all.filter(|it| !it.allowed()).unwrap_or(verdict)
@@ -218,6 +233,15 @@ fn times(each: Policy, times: u32) -> Policy {
     Policy {
         per_second: each.per_second.saturating_mul(times),
         burst: each.burst.saturating_mul(times),
+    }
+}
+
+/// Returns how many forms a user may send on the pages, given how many requests (docs/decisions.md, R4): a person sends one at
+/// a time, and each may change something.
+fn forms(requests: Policy) -> Policy {
+    Policy {
+        per_second: (requests.per_second / 10).max(1),
+        burst: (requests.burst / 4).max(1),
     }
 }
 
@@ -290,7 +314,7 @@ mod tests {
         let sent = async |browser| {
             let (browser, mut allowed) = (Uuid::from_u128(browser), 0);
             let refused = loop {
-                let verdict = limits.browser(browser, user).await.unwrap();
+                let verdict = limits.browser(browser, user, false).await.unwrap();
                 match verdict.allowed() {
                     true => allowed += 1,
                     false => break verdict,
@@ -314,6 +338,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_user_may_send_a_quarter_as_many_forms_and_a_little_from_each_browser() {
+        let limits = Limits::in_memory(&Settings::default());
+        let (user, begun) = (Uuid::max(), Instant::now());
+        let send = async |browser, brings_form| {
+            let browser = Uuid::from_u128(browser);
+            limits.browser(browser, user, brings_form).await.unwrap()
+        };
+        let mut allowed = 0;
+        let refused = loop {
+            let verdict = send(1, true).await;
+            match verdict.allowed() {
+                true => allowed += 1,
+                false => break verdict,
+            }
+        };
+        assert_eq!(refused.policy(), "\"default\";q=50;w=5");
+        let came_back = begun.elapsed().as_millis() * 11 / 1_000;
+        assert!((60..=61 + came_back).contains(&allowed), "{allowed}");
+        assert!(send(1, false).await.allowed());
+        assert!(send(2, true).await.allowed());
+    }
+
+    #[tokio::test]
     async fn limits_may_be_off() {
         let off = Settings {
             rate_limit: Toggle::Off,
@@ -324,7 +371,7 @@ mod tests {
         assert_eq!(limits.session(Uuid::nil(), Holder::Service).await, None);
         assert_eq!(limits.address(Ipv6Addr::LOCALHOST.into()).await, None);
         assert_eq!(limits.guess(Ipv6Addr::LOCALHOST.into()), None);
-        assert_eq!(limits.browser(Uuid::nil(), Uuid::nil()).await, None);
+        assert_eq!(limits.browser(Uuid::nil(), Uuid::nil(), true).await, None);
         let on = Limits::in_memory(&Settings::default());
         assert_eq!(
             on.address(Ipv6Addr::LOCALHOST.into())

@@ -185,8 +185,8 @@ impl App {
         Ok(key)
     }
 
-    /// The holder for a change to a key: its team, if the person manages it. Anybody else takes no lock and no connection of
-    /// that team, and is refused here.
+    /// The holder for what ends a key, if the person manages its team. Anybody else takes no lock and no connection of that
+    /// team, and is refused here.
     async fn holder_of_key(&self, by: &Actor, id: ApiKeyId) -> Result<Holder, Error> {
         let Actor::Person(person) = by else {
             return Ok(Holder::Service);
@@ -199,7 +199,8 @@ impl App {
                 .await?;
             Ok(team_id)
         };
-        Ok(self.store.read(user_id, find).await?.into())
+        let team_id = self.store.read(user_id, find).await?;
+        Ok(Holder::ending_in(by, team_id))
     }
 
     /// The key that a request presented: the form check of step 3.

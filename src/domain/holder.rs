@@ -23,6 +23,9 @@ pub enum Holder {
     Browser(Uuid),
     /// A team's import, which may take seconds once it has its locks.
     Import(Uuid),
+    /// What ends a right in a team: of a key, or of a member. It waits for what is done by that right, which therefore must not
+    /// be in its way.
+    Ending(Uuid),
     /// Callers from a network who have no credential.
     Address(IpAddr),
     /// All callers whose codes and refresh tokens are being looked up: only the result tells who they are.
@@ -100,11 +103,13 @@ impl From<&InBrowser> for Bearer {
 
 impl Holder {
     /// How much of `whole` this holder may have at once, at least 1. No holder may have all of it, so that others make
-    /// progress whatever it does, such as wait for locks of its own. Strangers, who are not counted one by one, browsers
-    /// and imports may have less. An address gets its share of what [all of them](Holder::share_of_addresses) may have.
+    /// progress whatever it does, such as wait for locks of its own. Strangers, who are not counted one by one, browsers,
+    /// imports and what ends rights may have less. An address gets its share of what [all of them](Holder::share_of_addresses) may have.
     pub fn share(self, whole: usize) -> usize {
         let (whole, quarters) = match self {
-            Holder::Strangers | Holder::Browser(_) | Holder::Import(_) => (whole, 1),
+            Holder::Strangers | Holder::Browser(_) | Holder::Import(_) | Holder::Ending(_) => {
+                (whole, 1)
+            }
             Holder::Address(_) => (Holder::share_of_addresses(whole), 3),
             _ => (whole, 3),
         };
@@ -157,6 +162,14 @@ impl Holder {
             Actor::Person(_) => team_id.into(),
         }
     }
+
+    /// The holder for what ends a right in a team.
+    pub fn ending_in(by: &Actor, team_id: TeamId) -> Holder {
+        match by {
+            Actor::Operator => Holder::Service,
+            Actor::Person(_) => Holder::Ending(team_id.0),
+        }
+    }
 }
 
 impl From<TeamId> for Holder {
@@ -205,6 +218,7 @@ mod tests {
             Holder::Strangers,
             Holder::Browser(Uuid::nil()),
             Holder::Import(Uuid::nil()),
+            Holder::Ending(Uuid::nil()),
         ] {
             assert_eq!(shares(of_few), [1, 1, 1, 1, 1, 4, 256]);
         }

@@ -19,10 +19,14 @@ use crate::admin::metrics::Load;
 use crate::app::App;
 use crate::budget::Budget;
 use crate::domain::holder::Holder;
+use crate::domain::id::{TeamId, UserId};
 use crate::limit::Limits;
 use crate::oidc::Provider;
 use crate::settings::{Settings, TrustedProxies};
 use crate::trace::Traces;
+
+/// The fewest bytes of a page that waits for its turn to be compressed: some forty may be, in ten milliseconds.
+const LARGE: usize = 32 * 1024;
 
 /// The state that all requests share.
 pub struct Context {
@@ -31,6 +35,10 @@ pub struct Context {
     pub(crate) concurrency: ConcurrencyLimit,
     /// The turns in which lists are made.
     pub(super) lists: Turns,
+    /// The turns in which pages are made that users have of their own.
+    pub(super) own_pages: Turns,
+    /// The turns in which other large pages are compressed.
+    pub(super) large_pages: Turns,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
     /// The turns in which those are checked that may take long.
@@ -70,12 +78,45 @@ pub(crate) async fn still_allowed<T, E>(
 }
 
 impl Context {
-    /// Waits for the next turn of `holder` to make a list, or a page of one ([`Turns`]).
+    /// Waits for the next turn of a team to make a list, or a page of one ([`Turns`]).
     ///
     /// # Errors
     /// [`Error::Overloaded`] when too many wait, or it takes too long.
-    pub(crate) async fn list_turn(&self, holder: Holder) -> Result<(), Rejection<Error>> {
-        self.lists.next(holder).await.map_err(Rejection::Error)
+    pub(crate) async fn list_turn(&self, team_id: TeamId) -> Result<(), Rejection<Error>> {
+        self.lists
+            .next(team_id.into())
+            .await
+            .map_err(Rejection::Error)
+    }
+
+    /// The same for a page that this user has of their own.
+    ///
+    /// # Errors
+    /// As for [`list_turn`](Context::list_turn).
+    pub(crate) async fn own_page_turn(&self, user_id: UserId) -> Result<(), Rejection<Error>> {
+        let turn = self.own_pages.next(user_id.into()).await;
+        turn.map_err(Rejection::Error)
+    }
+
+    /// Waits for a turn to compress a page of so many bytes, if it is large and no other turn is held. All addresses are one
+    /// holder: an attacker may have many.
+    ///
+    /// # Errors
+    /// As for [`list_turn`](Context::list_turn).
+    pub(crate) async fn large_page_turn(
+        &self,
+        holder: Holder,
+        bytes: usize,
+    ) -> Result<(), Rejection<Error>> {
+        if bytes < LARGE {
+            return Ok(());
+        }
+        let holder = match holder {
+            Holder::Address(_) => Holder::Strangers,
+            known => known,
+        };
+        let turn = self.large_pages.next_unless_held(holder).await;
+        turn.map_err(Rejection::Error)
     }
 
     /// Returns the state of a server of `app`; requests are logged to `log`.
@@ -104,6 +145,8 @@ impl Context {
             limits: Limits::start(settings, &replica.metrics.limits, log).await,
             concurrency,
             lists: Turns::on(&settings.database),
+            own_pages: Turns::of_users(&settings.database),
+            large_pages: Turns::of_users_leaving_a_core(),
             bodies,
             checks: Checks::default(),
             places,

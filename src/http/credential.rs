@@ -16,6 +16,7 @@
 
 use std::net::IpAddr;
 
+use http::Method;
 use http::header::{AUTHORIZATION, COOKIE, HeaderMap, USER_AGENT};
 use openapi_dropshot_runtime::Admitted;
 
@@ -115,7 +116,9 @@ pub(crate) async fn browser(
     let under_way = under_way(context)?;
     let limits = &context.context().limits;
     let (user_id, quota) = (in_browser.user.id.0, limits.of_callers);
-    let verdict = limits.browser(in_browser.session.id.0, user_id).await;
+    let brings_form = context.request.method() == Method::POST;
+    let session_id = in_browser.session.id.0;
+    let verdict = limits.browser(session_id, user_id, brings_form).await;
     let who = (Caller::User(user_id), Bearer::from(&in_browser));
     admit(context, under_way, Some(in_browser), who, verdict, quota).await
 }

@@ -10,12 +10,15 @@
 //! 2. On SQLite, [some](Turns::on) are made at once in all, and a team or user waits the longer the more it had of late
 //!    ([`crate::ranked`]): a person may have several accounts, and on the pages of each there are lists. On PostgreSQL a list
 //!    mostly waits for its connection, for which there are turns already; whoever held one of the few turns of all meanwhile
-//!    would keep others from making theirs.
+//!    would keep others from making theirs. What users have of their own, such as the page of their account, is made in turns
+//!    apart from those of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team.
 //! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
 //!    list made without a pause would be done before the next could wait for it.)
 //! 4. Whether a request has waited, for its turn or anything else, is known until it is answered: the right of its caller may
 //!    have ended meanwhile ([`has_waited`]).
 //! 5. A turn is kept until the answer is compressed ([`until_answered`]).
+//! 6. A page that proves large without being a list, such as one that shows a long form again, waits for a turn before it is
+//!    compressed, which takes most of the time ([`Turns::next_unless_held`]).
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -58,6 +61,13 @@ const ROOM: Room = Room {
     of_each: usize::MAX,
 };
 
+/// How many requests of users may wait. A person looks at one page at a time, and each that waits may hold a form of sixty
+/// kilobytes, and a page that shows it again.
+const ROOM_OF_USERS: Room = Room {
+    of_all: 128,
+    of_each: 16,
+};
+
 tokio::task_local! {
     /// The request that is served by this task.
     static SERVED: Served;
@@ -66,6 +76,15 @@ tokio::task_local! {
 struct Served {
     since: Instant,
     turn: Cell<Option<Held>>,
+}
+
+impl Served {
+    fn look<T>(&self, at: impl FnOnce(&Option<Held>) -> T) -> T {
+        let held = self.turn.take();
+        let seen = at(&held);
+        self.turn.set(held);
+        seen
+    }
 }
 
 /// Runs all the work for a request, and keeps a turn that it takes until the end (step 5).
@@ -81,27 +100,25 @@ pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Outp
 #[derive(Debug)]
 pub(super) struct Held {
     has_waited: bool,
-    _own: Turn,
+    _own: Option<Turn>,
     _all: Option<Permit>,
 }
 
 /// Whether the request that is served by this task has waited: for a turn, or for whatever took long. The time counts from
 /// before its caller is looked up, as the whole process may stand still after that, too.
 pub(super) fn has_waited() -> bool {
-    let look = |served: &Served| {
-        let held = served.turn.take();
-        let waited = held.as_ref().is_some_and(|it| it.has_waited);
-        served.turn.set(held);
+    let waited = |served: &Served| {
+        let waited = served.look(|held| held.as_ref().is_some_and(|it| it.has_waited));
         waited || served.since.elapsed() > AT_ONCE
     };
-    SERVED.try_with(look).unwrap_or(false)
+    SERVED.try_with(waited).unwrap_or(false)
 }
 
 /// The turns of all holders.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// How many each may have at once.
-    own: Lines<Holder>,
+    /// How many each may have at once, if that is less than all may.
+    own: Option<Lines<Holder>>,
     /// How many all may have at once, if that is limited.
     all: Option<Arc<Ranked>>,
     had: SlowLimiter<Holder>,
@@ -114,20 +131,33 @@ impl Turns {
     pub(super) fn on(database: &Database) -> Turns {
         match database {
             Database::Sqlite(_) => Turns::leaving_a_core(),
-            Database::Postgres(_) => Turns::new(2 * cores(), None),
+            Database::Postgres(_) => Turns::new(Some(2 * cores()), None),
         }
     }
 
     /// One turn for each core except one, for a holder and for all together.
     pub(super) fn leaving_a_core() -> Turns {
-        let at_once = (cores() - 1).max(1);
-        Turns::new(at_once, Some(at_once))
+        Turns::new(Some(all_but_one()), Some((all_but_one(), ROOM)))
     }
 
-    fn new(own: usize, all: Option<usize>) -> Turns {
+    /// For the pages that users have of their own: one turn for each core except one, for all users together; on PostgreSQL
+    /// eight for each core, since these mostly wait.
+    pub(super) fn of_users(database: &Database) -> Turns {
+        match database {
+            Database::Sqlite(_) => Turns::of_users_leaving_a_core(),
+            Database::Postgres(_) => Turns::new(None, Some((8 * cores(), ROOM_OF_USERS))),
+        }
+    }
+
+    /// For work that waits for nothing: one turn for each core except one, for all users together.
+    pub(super) fn of_users_leaving_a_core() -> Turns {
+        Turns::new(None, Some((all_but_one(), ROOM_OF_USERS)))
+    }
+
+    fn new(own: Option<usize>, all: Option<(usize, Room)>) -> Turns {
         Turns {
-            own: Lines::new(own, LINE),
-            all: all.map(|all| Arc::new(Ranked::new(all, ROOM, ()))),
+            own: own.map(|own| Lines::new(own, LINE)),
+            all: all.map(|(all, room)| Arc::new(Ranked::new(all, room, ()))),
             had: SlowLimiter::new(COUNTED, FORGOTTEN),
             others_first: OthersFirst::default(),
         }
@@ -144,13 +174,28 @@ impl Turns {
         Ok(())
     }
 
+    /// The same, unless the request that is served by this task has a turn already.
+    ///
+    /// # Errors
+    /// As for [`next`](Turns::next).
+    pub(super) async fn next_unless_held(&self, holder: Holder) -> Result<(), Error> {
+        let is_held = SERVED.try_with(|it| it.look(Option::is_some));
+        match is_held.unwrap_or(false) {
+            true => Ok(()),
+            false => self.next(holder).await,
+        }
+    }
+
     /// Waits for the next turn of `holder`, which lasts until it is dropped.
     ///
     /// # Errors
     /// As for [`next`](Turns::next).
     pub(super) async fn take(&self, holder: Holder) -> Result<Held, Error> {
         let none = || Error::Overloaded(Shortage::Turns);
-        let own = self.own.turn(holder).await.ok_or_else(none)?;
+        let own = match &self.own {
+            Some(own) => Some(own.turn(holder).await.ok_or_else(none)?),
+            None => None,
+        };
         let all = match &self.all {
             Some(all) => {
                 // At most 59.
@@ -162,13 +207,18 @@ impl Turns {
             None => None,
         };
         let held = Held {
-            has_waited: own.has_waited || all.as_ref().is_some_and(|it| it.has_waited),
+            has_waited: own.as_ref().is_some_and(|it| it.has_waited)
+                || all.as_ref().is_some_and(|it| it.has_waited),
             _own: own,
             _all: all,
         };
         self.others_first.pause().await; // step 3
         Ok(held)
     }
+}
+
+fn all_but_one() -> usize {
+    (cores() - 1).max(1)
 }
 
 fn cores() -> usize {
@@ -185,7 +235,7 @@ mod tests {
     use super::*;
 
     fn turns(at_once: usize) -> Arc<Turns> {
-        Arc::new(Turns::new(at_once, None))
+        Arc::new(Turns::new(Some(at_once), None))
     }
 
     fn team(number: u128) -> Holder {
@@ -203,6 +253,13 @@ mod tests {
             turns.next(holder).await.unwrap();
             drop(answered.acquire().await);
         })
+    }
+
+    /// How many of these are told that too many wait; they are removed.
+    fn refused(waiting: &mut Vec<impl Future<Output = Result<(), Error>> + Unpin>) -> usize {
+        let before = waiting.len();
+        waiting.retain_mut(|it| it.now_or_never().is_none());
+        before - waiting.len()
     }
 
     #[tokio::test]
@@ -231,7 +288,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn of_those_who_wait_for_the_turns_of_all_whoever_had_fewer_goes_first() {
-        let turns = Arc::new(Turns::new(1, Some(1)));
+        let turns = Arc::new(Turns::new(Some(1), Some((1, ROOM))));
         for number in 1..=8 {
             turns.next(team(number)).await.unwrap();
         }
@@ -246,6 +303,21 @@ mod tests {
         late.await.unwrap();
         assert_eq!(many.iter().filter(|it| it.is_finished()).count(), 1);
         many.iter().for_each(JoinHandle::abort);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_requests_of_each_user_wait_and_of_all_those_who_had_fewer() {
+        let turns = Arc::new(Turns::new(None, Some((1, ROOM_OF_USERS))));
+        let never = Arc::new(Semaphore::new(0));
+        let user = |number| Holder::User(Uuid::from_u128(number));
+        let one = tokio::spawn(request(&turns, user(0), &never));
+        yield_now().await;
+        let next = |number| Box::pin(turns.next(user(number)));
+        let mut of_one: Vec<_> = (0..17).map(|_| next(1)).collect();
+        assert_eq!(refused(&mut of_one) + refused(&mut of_one), 1);
+        let mut of_others: Vec<_> = (2..129).map(next).collect();
+        assert_eq!((refused(&mut of_others), refused(&mut of_one)), (0, 15));
+        drop((one, of_one, of_others));
     }
 
     #[tokio::test]

@@ -379,7 +379,7 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
     let user = &visit.signed_in()?.user;
     let app = visit.app();
     let (mut team_pager, part) = Pager::named(visit, PATH.to_owned(), "teams-after")?;
-    visit.list_turn(user.id).await?;
+    visit.own_page_turn().await?;
     // One after another, they would take a round trip each.
     let (teams, sign_ins, copied, refused_sign_ins, pending, passkeys, identities, ways) = tokio::try_join!(
         app.list_memberships(user.id, part),

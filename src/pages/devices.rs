@@ -78,7 +78,7 @@ async fn show_devices(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let path = || PATH.to_owned();
     let (mut browser_pager, browsers) = Pager::named(&visit, path(), "browsers-after")?;
     let (mut app_pager, apps) = Pager::named(&visit, path(), "apps-after")?;
-    visit.list_turn(in_browser.user.id).await?;
+    visit.own_page_turn().await?;
     let listed = visit.app().list_devices(in_browser.user.id, browsers, apps);
     let (browsers, apps) = listed.await?;
     let browsers = browser_pager.page(browsers, |it| it.id);

@@ -13,7 +13,6 @@ use crate::app::sign_in::Browser;
 use crate::client_address::network;
 use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
-use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::RoleRule;
 use crate::domain::secret::{Digest, Secret};
@@ -157,12 +156,21 @@ impl Visit {
         self.team.get().copied()
     }
 
-    /// Waits for a turn to make a long page, of a team or of the user's own.
+    /// Waits for a turn to make a long page of a team.
     ///
     /// # Errors
     /// When too many wait for one, or it takes too long.
-    pub(super) async fn list_turn(&self, of: impl Into<Holder>) -> Result<(), Failure> {
-        Ok(self.context.context().list_turn(of.into()).await?)
+    pub(super) async fn list_turn(&self, team_id: TeamId) -> Result<(), Failure> {
+        Ok(self.context.context().list_turn(team_id).await?)
+    }
+
+    /// Waits for a turn to make a long page that the user has of their own.
+    ///
+    /// # Errors
+    /// As for [`list_turn`](Visit::list_turn), and for [`signed_in`](Visit::signed_in).
+    pub(super) async fn own_page_turn(&self) -> Result<(), Failure> {
+        let user_id = self.user_id()?;
+        Ok(self.context.context().own_page_turn(user_id).await?)
     }
 
     /// Refuses a user who is no longer signed in, or may no longer see pages of the team that this one is about; a visitor who

@@ -62,7 +62,7 @@ impl Postgres {
         met_lock: bool,
     ) -> Result<Handle, ScriptError> {
         let begin = match (access, holder) {
-            (Access::Changing, Holder::Service) => Some(BEGIN_OF_SERVICE),
+            (Access::Changing, Holder::Service | Holder::Ending(_)) => Some(BEGIN_OF_SERVICE),
             (Access::Changing, _) if met_lock => Some(BEGIN_TO_WAIT),
             (Access::Changing, _) => Some(BEGIN),
             (Access::Reading, _) => None,

@@ -38,6 +38,9 @@ pub(super) struct Slots {
     /// Once it has met a lock, a turn among these instead, which are a quarter as many. Not so an import: once it has its
     /// locks, it would keep the turn for seconds.
     waiting_changes: Turns,
+    /// What ends a right in a team takes a turn among these instead, which are as many: a team has one of them, and waits for
+    /// nobody else's while it waits for a lock.
+    endings: Turns,
     /// Each change takes one of these: step 4.
     any_changes: Turns,
     /// The turn of the one change that begins: step 6.
@@ -112,6 +115,7 @@ impl Drop for KeptSlot {
 impl Slots {
     /// Makes the turns of a pool of at most `most` connections.
     pub(super) fn new(most: usize, refused: &Arc<Count>) -> Slots {
+        let [.., endings] = sizes(most);
         let all = sizes(most).map(|size| Turns::new(size, refused));
         let [all, any_changes, changes, waiting_changes] = all;
         let tried = Instant::now();
@@ -119,6 +123,7 @@ impl Slots {
             all,
             changes,
             waiting_changes,
+            endings: Turns::new(endings, refused),
             any_changes,
             beginning: Turns::new(1, refused),
             changing: Arc::default(),
@@ -148,6 +153,7 @@ impl Slots {
                 false => &self.changes,
             }),
             (Purpose::Change { .. }, Holder::Import(_)) => Some(&self.changes),
+            (Purpose::Change { .. }, Holder::Ending(_)) => Some(&self.endings),
             _ => None,
         };
         let _among_some = match some {
@@ -196,6 +202,7 @@ impl Slots {
             &self.any_changes,
             &self.changes,
             &self.waiting_changes,
+            &self.endings,
             &self.beginning,
         ];
         let before = before.map(|turns| turns.state().1);
@@ -264,6 +271,7 @@ impl Slots {
         self.any_changes.resize(any_changes);
         self.changes.resize(changes);
         self.waiting_changes.resize(waiting_changes);
+        self.endings.resize(waiting_changes);
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {

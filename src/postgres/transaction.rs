@@ -19,7 +19,8 @@ pub(super) const BEGIN_TO_WAIT: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
-/// Begins a change for the service itself, such as for an operator, which keeps its place among those that wait for a lock.
+/// Begins a change for the service itself, such as for an operator, or one that ends a right, which keeps its place among those
+/// that wait for a lock: who relies on the right meanwhile waits behind it.
 pub(super) const BEGIN_OF_SERVICE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL lock_timeout = '4s'; \
      SET LOCAL statement_timeout = '4s'; \

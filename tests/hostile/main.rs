@@ -13,6 +13,7 @@ mod bodies;
 mod busy_cores;
 mod certificate;
 mod checked_bodies;
+mod colleagues;
 mod connections;
 mod ended;
 mod ended_downloads;

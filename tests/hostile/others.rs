@@ -39,14 +39,28 @@ impl Others {
 
     /// Forty gets a second for this long: each is answered in time. Returns how long half of them took at most.
     pub async fn get_for(&self, duration: Duration) -> Duration {
-        let (begun, mut next) = (Instant::now(), interval(Duration::from_millis(25)));
+        self.call_for(&self.product, 40, duration).await
+    }
+
+    /// Ten lists a second for this long: each is answered in time. Returns how long half of them took at most.
+    pub async fn list_for(&self, duration: Duration) -> Duration {
+        self.call_for(PRODUCTS, 10, duration).await
+    }
+
+    async fn call_for(&self, path: &str, per_second: u32, duration: Duration) -> Duration {
+        let (begun, mut next) = (
+            Instant::now(),
+            interval(Duration::from_secs(1) / per_second),
+        );
         let mut took = Vec::new();
         while begun.elapsed() < duration {
             next.tick().await;
             let sent = Instant::now();
-            let answer = self.call("GET", &self.product, None).await;
-            answer.expect_status(200);
-            in_time(sent, &format!("a get, {:?} after the first,", sent - begun));
+            self.call("GET", path, None).await.expect_status(200);
+            in_time(
+                sent,
+                &format!("GET {path}, {:?} after the first,", sent - begun),
+            );
             took.push(sent.elapsed());
         }
         took.sort();

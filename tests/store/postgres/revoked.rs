@@ -10,14 +10,14 @@ use invoicing::domain::audit::Actor;
 use invoicing::domain::holder::Holder;
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::member::Role;
-use invoicing::domain::product::NewProduct;
+use invoicing::domain::product::{NewProduct, ProductChanges};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::{Sql, api_key, open};
 use openapi_dropshot_runtime::json;
 use test_support::postgres::ask;
 
 use super::relay::{Relay, migrated};
-use super::signed_in::{assert_no_link, join};
+use super::signed_in::{actor, assert_no_link, join};
 use super::support::{START, live_key, plain, with_sku};
 
 /// How long the database's answers take to reach the replica that makes a change.
@@ -83,6 +83,45 @@ async fn a_key_is_revoked_although_a_replica_is_frozen_at_a_change_on_its_word()
     let created = create.await.unwrap();
     assert!(matches!(created, Err(Error::Unavailable(_))), "{created:?}");
     assert_eq!(ask(&url, "SELECT count(*) FROM product"), "0");
+}
+
+/// Each change has the key while it waits for the product, and then while it is committed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_key_that_keeps_one_product_busy_at_two_replicas_is_revoked_by_its_owner() {
+    let url = migrated().await;
+    let apps = [Arc::new(app(&url).await), Arc::new(app(&url).await)];
+    let near = &apps[0];
+    let team = near.create_team("Acme").await.unwrap().id;
+    let (key, _) = live_key(near, team).await.unwrap();
+    let product = near.create_product(&key, plain("A"), None).await.unwrap();
+    let owner = join(near, team, "ada@example.com", Role::Owner).await;
+    // A commit that takes as long as that of a far standby.
+    ask(
+        &url,
+        "CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.09); RETURN NULL; END $$; \
+         CREATE CONSTRAINT TRIGGER linger AFTER UPDATE ON product DEFERRABLE INITIALLY DEFERRED \
+         FOR EACH ROW EXECUTE FUNCTION linger()",
+    );
+    let busy = (0..32).map(|number| {
+        let (app, key, id) = (Arc::clone(&apps[number % 2]), key.clone(), product.value.id);
+        tokio::spawn(async move {
+            let changes = ProductChanges {
+                name: Some("B".into()),
+                ..ProductChanges::default()
+            };
+            let change = || app.update_product(&key, id, changes.clone(), None);
+            while !matches!(change().await, Err(Error::InvalidToken)) {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        })
+    });
+    let busy: Vec<_> = busy.collect();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let revoked = near.revoke_api_key(&actor(&owner), key.id).await;
+    assert!(revoked.unwrap().revoked_at.is_some());
+    for busy in busy {
+        busy.await.unwrap();
+    }
 }
 
 /// A replica that freezes while its statement waits keeps the lock for that long, and then until it is cut off.

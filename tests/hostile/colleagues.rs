@@ -1,0 +1,55 @@
+//! Many users of one team, each within the limits of a user.
+
+use std::time::Duration;
+
+use test_support::given;
+
+use crate::attack;
+use crate::others::Others;
+use crate::people::form;
+use crate::process::Process;
+use crate::scale::sized;
+use crate::somebody::Somebody;
+
+/// How many forms of each user are under way.
+const AT_ONCE: usize = 8;
+
+/// How long half of the others' lists may take at most. It took seconds while one turn at a time went around among all users and
+/// teams.
+const MOST: Duration = Duration::from_millis(100);
+
+/// What those that wait may take, with what each connection takes anyway.
+const MAX_GROWTH_MIB: f64 = 96.0;
+
+/// Each form is refused, on a page that shows it again, with six bytes for each of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_forms_of_many_users_keep_no_team_from_its_lists() {
+    let _turn = attack::turn().await;
+    let somebody = given!(Somebody::new().await);
+    let mut cookies = Vec::new();
+    for number in 0..sized(24, 100) {
+        cookies.push(given!(somebody.new_viewer(number).await));
+    }
+    let others = given!(Others::of(&somebody.service).await);
+    let memory = Process::of(&somebody.service).watch();
+    let name = format!("name={}", "\"".repeat(60_000));
+    let callers = cookies.iter().flat_map(|cookie| [cookie; AT_ONCE]);
+    let attackers: Vec<_> = callers
+        .map(|cookie| {
+            let caller = somebody.service.caller.clone();
+            let rename = form("/account/name", &name).header("cookie", cookie);
+            tokio::spawn(async move {
+                loop {
+                    _ = caller.send_unchecked(rename.clone()).await;
+                }
+            })
+        })
+        .collect();
+    let took = others.list_for(Duration::from_secs(4)).await;
+    for attacker in attackers {
+        attacker.abort();
+    }
+    let growth = memory.growth();
+    assert!(took <= MOST, "half of the lists took {took:?}");
+    assert!(growth <= MAX_GROWTH_MIB, "memory grew by {growth:.0} MiB");
+}
