@@ -195,12 +195,11 @@ impl App {
         let find = async move |sql: Sql<'_>| {
             let key = sql.run(api_key::find_id(id)).await?;
             let team_id = key.ok_or_else(|| ApiKey::missing(id))?.team_id;
-            sql.run(require_role(team_id, user_id, Role::may_manage))
-                .await?;
-            Ok(team_id)
+            let role = require_role(team_id, user_id, Role::may_manage);
+            sql.run(role).await.map(drop)
         };
-        let team_id = self.store.read(user_id, find).await?;
-        Ok(Holder::ending_in(by, team_id))
+        self.store.read(user_id, find).await?;
+        Ok(Holder::ending(by))
     }
 
     /// The key that a request presented: the form check of step 3.

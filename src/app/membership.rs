@@ -48,7 +48,7 @@ impl App {
         let event = event.to(user_id.0).with_role(role);
         let actor = by.clone();
         self.store
-            .write(Holder::ending_in(by, team_id), async move |sql| {
+            .write(Holder::ending(by), async move |sql| {
                 sql.run(lock_team(team_id)).await?;
                 let own = require_manager(sql, &actor, team_id).await?;
                 let current = sql.run(member::role(team_id, user_id)).await?;
@@ -89,7 +89,7 @@ impl App {
         let revoked = self.event(by, Action::RevokeApiKey).in_team(team_id);
         let ids = Arc::clone(&self.ids);
         let actor = by.clone();
-        let holder = Holder::ending_in(by, team_id);
+        let holder = Holder::ending(by);
         let keys = self.store.write(holder, async move |sql| {
             sql.run(lock_team(team_id)).await?;
             let current = require_may_remove(sql, &actor, team_id, user_id).await?;

@@ -23,8 +23,8 @@ pub enum Holder {
     Browser(Uuid),
     /// A team's import, which may take seconds once it has its locks.
     Import(Uuid),
-    /// What ends a right in a team: of a key, or of a member. It waits for what is done by that right, which therefore must not
-    /// be in its way.
+    /// What a user does in one browser to end a right in a team, of a key or of a member. It waits for all that is done by that
+    /// right, which therefore must not be in its way.
     Ending(Uuid),
     /// Callers from a network who have no credential.
     Address(IpAddr),
@@ -163,11 +163,11 @@ impl Holder {
         }
     }
 
-    /// The holder for what ends a right in a team.
-    pub fn ending_in(by: &Actor, team_id: TeamId) -> Holder {
+    /// The holder for what ends a right in a team. Not the team, nor anything that whoever has the right may keep busy.
+    pub fn ending(by: &Actor) -> Holder {
         match by {
             Actor::Operator => Holder::Service,
-            Actor::Person(_) => Holder::Ending(team_id.0),
+            Actor::Person(person) => Holder::Ending(person.session_id.0),
         }
     }
 }

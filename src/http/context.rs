@@ -18,15 +18,11 @@ use crate::admin::ReplicaState;
 use crate::admin::metrics::Load;
 use crate::app::App;
 use crate::budget::Budget;
-use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::limit::Limits;
 use crate::oidc::Provider;
 use crate::settings::{Settings, TrustedProxies};
 use crate::trace::Traces;
-
-/// The fewest bytes of a page that waits for its turn to be compressed: some forty may be, in ten milliseconds.
-const LARGE: usize = 32 * 1024;
 
 /// The state that all requests share.
 pub struct Context {
@@ -37,8 +33,6 @@ pub struct Context {
     pub(super) lists: Turns,
     /// The turns in which pages are made that users have of their own.
     pub(super) own_pages: Turns,
-    /// The turns in which other large pages are compressed.
-    pub(super) large_pages: Turns,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
     /// The turns in which those are checked that may take long.
@@ -98,27 +92,6 @@ impl Context {
         turn.map_err(Rejection::Error)
     }
 
-    /// Waits for a turn to compress a page of so many bytes, if it is large and no other turn is held. All addresses are one
-    /// holder: an attacker may have many.
-    ///
-    /// # Errors
-    /// As for [`list_turn`](Context::list_turn).
-    pub(crate) async fn large_page_turn(
-        &self,
-        holder: Holder,
-        bytes: usize,
-    ) -> Result<(), Rejection<Error>> {
-        if bytes < LARGE {
-            return Ok(());
-        }
-        let holder = match holder {
-            Holder::Address(_) => Holder::Strangers,
-            known => known,
-        };
-        let turn = self.large_pages.next_unless_held(holder).await;
-        turn.map_err(Rejection::Error)
-    }
-
     /// Returns the state of a server of `app`; requests are logged to `log`.
     pub async fn new(
         app: Arc<App>,
@@ -146,7 +119,6 @@ impl Context {
             concurrency,
             lists: Turns::on(&settings.database),
             own_pages: Turns::of_users(&settings.database),
-            large_pages: Turns::of_users_leaving_a_core(),
             bodies,
             checks: Checks::default(),
             places,

@@ -10,15 +10,14 @@
 //! 2. On SQLite, [some](Turns::on) are made at once in all, and a team or user waits the longer the more it had of late
 //!    ([`crate::ranked`]): a person may have several accounts, and on the pages of each there are lists. On PostgreSQL a list
 //!    mostly waits for its connection, for which there are turns already; whoever held one of the few turns of all meanwhile
-//!    would keep others from making theirs. What users have of their own, such as the page of their account, is made in turns
-//!    apart from those of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team.
+//!    would keep others from making theirs. What users have of their own, such as the page of their account, or a form that
+//!    they are shown again, is made in turns apart from those of teams ([`Turns::of_users`]): a team may have hundreds of users,
+//!    each a holder like a whole team.
 //! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
 //!    list made without a pause would be done before the next could wait for it.)
 //! 4. Whether a request has waited, for its turn or anything else, is known until it is answered: the right of its caller may
 //!    have ended meanwhile ([`has_waited`]).
 //! 5. A turn is kept until the answer is compressed ([`until_answered`]).
-//! 6. A page that proves large without being a list, such as one that shows a long form again, waits for a turn before it is
-//!    compressed, which takes most of the time ([`Turns::next_unless_held`]).
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -62,7 +61,7 @@ const ROOM: Room = Room {
 };
 
 /// How many requests of users may wait. A person looks at one page at a time, and each that waits may hold a form of sixty
-/// kilobytes, and a page that shows it again.
+/// kilobytes.
 const ROOM_OF_USERS: Room = Room {
     of_all: 128,
     of_each: 16,
@@ -76,15 +75,6 @@ tokio::task_local! {
 struct Served {
     since: Instant,
     turn: Cell<Option<Held>>,
-}
-
-impl Served {
-    fn look<T>(&self, at: impl FnOnce(&Option<Held>) -> T) -> T {
-        let held = self.turn.take();
-        let seen = at(&held);
-        self.turn.set(held);
-        seen
-    }
 }
 
 /// Runs all the work for a request, and keeps a turn that it takes until the end (step 5).
@@ -107,11 +97,13 @@ pub(super) struct Held {
 /// Whether the request that is served by this task has waited: for a turn, or for whatever took long. The time counts from
 /// before its caller is looked up, as the whole process may stand still after that, too.
 pub(super) fn has_waited() -> bool {
-    let waited = |served: &Served| {
-        let waited = served.look(|held| held.as_ref().is_some_and(|it| it.has_waited));
+    let look = |served: &Served| {
+        let held = served.turn.take();
+        let waited = held.as_ref().is_some_and(|it| it.has_waited);
+        served.turn.set(held);
         waited || served.since.elapsed() > AT_ONCE
     };
-    SERVED.try_with(waited).unwrap_or(false)
+    SERVED.try_with(look).unwrap_or(false)
 }
 
 /// The turns of all holders.
@@ -126,37 +118,35 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// On SQLite, which is read by the core that makes the list, returns one turn for each core except one, which is left to
-    /// all others, for a holder and for all together. On PostgreSQL two for each and holder, since these mostly wait.
+    /// On SQLite, which is read by the core that makes the list, returns one turn for each core except one, for a holder and for
+    /// all together. On PostgreSQL two for each and holder, since these mostly wait.
     pub(super) fn on(database: &Database) -> Turns {
         match database {
             Database::Sqlite(_) => Turns::leaving_a_core(),
-            Database::Postgres(_) => Turns::new(Some(2 * cores()), None),
+            Database::Postgres(_) => Turns::new(Some((2 * cores(), LINE)), None),
         }
     }
 
     /// One turn for each core except one, for a holder and for all together.
     pub(super) fn leaving_a_core() -> Turns {
-        Turns::new(Some(all_but_one()), Some((all_but_one(), ROOM)))
+        let at_once = all_but_one();
+        Turns::new(Some((at_once, LINE)), Some((at_once, ROOM)))
     }
 
-    /// For the pages that users have of their own: one turn for each core except one, for all users together; on PostgreSQL
-    /// eight for each core, since these mostly wait.
+    /// The same for what users have of their own; fewer may wait. On PostgreSQL two for each core and user, and eight for each
+    /// core in all.
     pub(super) fn of_users(database: &Database) -> Turns {
-        match database {
-            Database::Sqlite(_) => Turns::of_users_leaving_a_core(),
-            Database::Postgres(_) => Turns::new(None, Some((8 * cores(), ROOM_OF_USERS))),
-        }
+        let (own, all) = match database {
+            Database::Sqlite(_) => (None, all_but_one()),
+            Database::Postgres(_) => (Some((2 * cores(), ROOM_OF_USERS.of_each)), 8 * cores()),
+        };
+        Turns::new(own, Some((all, ROOM_OF_USERS)))
     }
 
-    /// For work that waits for nothing: one turn for each core except one, for all users together.
-    pub(super) fn of_users_leaving_a_core() -> Turns {
-        Turns::new(None, Some((all_but_one(), ROOM_OF_USERS)))
-    }
-
-    fn new(own: Option<usize>, all: Option<(usize, Room)>) -> Turns {
+    /// `own` is how many each holder may have, and how many more of them may wait.
+    fn new(own: Option<(usize, usize)>, all: Option<(usize, Room)>) -> Turns {
         Turns {
-            own: own.map(|own| Lines::new(own, LINE)),
+            own: own.map(|(at_once, room)| Lines::new(at_once, room)),
             all: all.map(|(all, room)| Arc::new(Ranked::new(all, room, ()))),
             had: SlowLimiter::new(COUNTED, FORGOTTEN),
             others_first: OthersFirst::default(),
@@ -172,18 +162,6 @@ impl Turns {
         // Without a request there is nothing to keep it for.
         _ = SERVED.try_with(|it| it.turn.set(Some(held)));
         Ok(())
-    }
-
-    /// The same, unless the request that is served by this task has a turn already.
-    ///
-    /// # Errors
-    /// As for [`next`](Turns::next).
-    pub(super) async fn next_unless_held(&self, holder: Holder) -> Result<(), Error> {
-        let is_held = SERVED.try_with(|it| it.look(Option::is_some));
-        match is_held.unwrap_or(false) {
-            true => Ok(()),
-            false => self.next(holder).await,
-        }
     }
 
     /// Waits for the next turn of `holder`, which lasts until it is dropped.
@@ -235,7 +213,7 @@ mod tests {
     use super::*;
 
     fn turns(at_once: usize) -> Arc<Turns> {
-        Arc::new(Turns::new(Some(at_once), None))
+        Arc::new(Turns::new(Some((at_once, LINE)), None))
     }
 
     fn team(number: u128) -> Holder {
@@ -288,7 +266,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn of_those_who_wait_for_the_turns_of_all_whoever_had_fewer_goes_first() {
-        let turns = Arc::new(Turns::new(Some(1), Some((1, ROOM))));
+        let turns = Arc::new(Turns::new(Some((1, LINE)), Some((1, ROOM))));
         for number in 1..=8 {
             turns.next(team(number)).await.unwrap();
         }

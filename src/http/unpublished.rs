@@ -132,23 +132,26 @@ where
     F: Future<Output = Result<Response<Bytes>, Rejection<Error>>>,
 {
     let start = Instant::now();
-    let (mut headers, mut notes) = (Vec::new(), Extensions::new());
-    let steps = async {
-        let admitted = admit.await.map_err(Rejection::Error)?;
-        (headers, notes) = (admitted.headers, admitted.notes);
-        handle(admitted.caller).await
+    let work = async {
+        let (mut headers, mut notes) = (Vec::new(), Extensions::new());
+        let steps = async {
+            let admitted = admit.await.map_err(Rejection::Error)?;
+            (headers, notes) = (admitted.headers, admitted.notes);
+            handle(admitted.caller).await
+        };
+        // Without an answer, a client would try again.
+        let steps = AssertUnwindSafe(steps).catch_unwind();
+        let outcome = span::within(context, steps).await;
+        let outcome = outcome.unwrap_or_else(|_| {
+            let error = domain::Error::internal("a handler panicked");
+            Err(Rejection::Error(Error::Domain(error)))
+        });
+        let mut answer = outcome.unwrap_or_else(&fail);
+        answer.headers_mut().extend(headers);
+        answer.extensions_mut().extend(notes);
+        sent(context, (path, name), answer, start.elapsed(), &fail)
     };
-    // Without an answer, a client would try again.
-    let steps = until_answered(AssertUnwindSafe(steps).catch_unwind());
-    let outcome = span::within(context, steps).await;
-    let outcome = outcome.unwrap_or_else(|_| {
-        let error = domain::Error::internal("a handler panicked");
-        Err(Rejection::Error(Error::Domain(error)))
-    });
-    let mut answer = outcome.unwrap_or_else(&fail);
-    answer.headers_mut().extend(headers);
-    answer.extensions_mut().extend(notes);
-    let mut answer = sent(context, (path, name), answer, start.elapsed(), fail);
+    let mut answer = until_answered(work).await;
     remainder.settle(&context.request, &mut answer).await;
     answer
 }

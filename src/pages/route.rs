@@ -235,14 +235,10 @@ where
 {
     visit.require_own_origin()?;
     let make = async {
-        let page = match handle(Arc::clone(visit)).await {
-            Err(Failure::Answered(page)) => *page,
-            answered => answered?,
-        };
-        let (bearer, bytes) = (bearer(visit), page.body().len());
-        let shared = visit.context.context();
-        shared.large_page_turn(bearer.holder, bytes).await?;
-        Ok(page)
+        match handle(Arc::clone(visit)).await {
+            Err(Failure::Answered(page)) => Ok(*page),
+            answered => answered,
+        }
     };
     let check = async |answer: &Response<Bytes>| match answer.status().is_redirection() {
         true => Ok(()),
@@ -251,17 +247,12 @@ where
     http::still_allowed(make, check).await
 }
 
-/// Who is charged for the request.
-fn bearer(visit: &Visit) -> Bearer {
-    match &visit.in_browser {
-        Some(in_browser) => in_browser.into(),
-        None => Bearer::from(http::stranger(&visit.context)),
-    }
-}
-
 /// Step 4, and a permit to work on the request. The session may end while the form is on its way.
 async fn received(visit: &Visit, form: Option<UnreadForm>) -> Result<(Form, Permit), Failure> {
-    let bearer = bearer(visit);
+    let bearer = match &visit.in_browser {
+        Some(in_browser) => in_browser.into(),
+        None => Bearer::from(http::stranger(&visit.context)),
+    };
     let Some(form) = form else {
         let permit = visit.context.context().concurrency.acquire(bearer.holder);
         return Ok((Form::default(), permit.map_err(Rejection::Error)?));

@@ -2,7 +2,8 @@
 //!
 //! A caller's change that meets a lock gives its connection back after a moment, and tries again, now among the few that may
 //! wait for one a little longer; and so on. Otherwise a few callers, each with changes that wait for a lock that another of
-//! them keeps for seconds, such as an import's, could have all connections between them, or all that changes may have.
+//! them keeps for seconds, such as an import's, could have all connections between them, or all that changes may have. What ends
+//! a right waits longer before it gives its connection back, in turns of its own ([`super::slots`]).
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use super::counts::Counts;
 use super::error::is_locked;
 use super::handle::{Access, Handle};
 use super::slots::Purpose;
-use super::transaction::{BEGIN, BEGIN_OF_SERVICE, BEGIN_TO_WAIT};
+use super::transaction::{BEGIN, BEGIN_OF_ENDING, BEGIN_OF_SERVICE, BEGIN_TO_WAIT};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
@@ -62,7 +63,8 @@ impl Postgres {
         met_lock: bool,
     ) -> Result<Handle, ScriptError> {
         let begin = match (access, holder) {
-            (Access::Changing, Holder::Service | Holder::Ending(_)) => Some(BEGIN_OF_SERVICE),
+            (Access::Changing, Holder::Service) => Some(BEGIN_OF_SERVICE),
+            (Access::Changing, Holder::Ending(_)) => Some(BEGIN_OF_ENDING),
             (Access::Changing, _) if met_lock => Some(BEGIN_TO_WAIT),
             (Access::Changing, _) => Some(BEGIN),
             (Access::Reading, _) => None,

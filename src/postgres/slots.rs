@@ -38,8 +38,8 @@ pub(super) struct Slots {
     /// Once it has met a lock, a turn among these instead, which are a quarter as many. Not so an import: once it has its
     /// locks, it would keep the turn for seconds.
     waiting_changes: Turns,
-    /// What ends a right in a team takes a turn among these instead, which are as many: a team has one of them, and waits for
-    /// nobody else's while it waits for a lock.
+    /// What ends a right in a team takes a turn among these instead, which are an eighth as many. It keeps its connection while
+    /// it waits for a lock.
     endings: Turns,
     /// Each change takes one of these: step 4.
     any_changes: Turns,
@@ -115,15 +115,14 @@ impl Drop for KeptSlot {
 impl Slots {
     /// Makes the turns of a pool of at most `most` connections.
     pub(super) fn new(most: usize, refused: &Arc<Count>) -> Slots {
-        let [.., endings] = sizes(most);
         let all = sizes(most).map(|size| Turns::new(size, refused));
-        let [all, any_changes, changes, waiting_changes] = all;
+        let [all, any_changes, changes, waiting_changes, endings] = all;
         let tried = Instant::now();
         Slots {
             all,
             changes,
             waiting_changes,
-            endings: Turns::new(endings, refused),
+            endings,
             any_changes,
             beginning: Turns::new(1, refused),
             changing: Arc::default(),
@@ -263,7 +262,7 @@ impl Slots {
     }
 
     fn resize(&self, found: &Found) {
-        let [all, mut any_changes, changes, waiting_changes] = sizes(found.usable);
+        let [all, mut any_changes, changes, waiting_changes, endings] = sizes(found.usable);
         if found.kept > 0 {
             any_changes = any_changes.min(found.most_changes);
         }
@@ -271,7 +270,7 @@ impl Slots {
         self.any_changes.resize(any_changes);
         self.changes.resize(changes);
         self.waiting_changes.resize(waiting_changes);
-        self.endings.resize(waiting_changes);
+        self.endings.resize(endings);
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
@@ -280,11 +279,12 @@ impl Slots {
     }
 }
 
-/// How many turns there are for all scripts, for all changes, for those in transactions of their own, and for those that have
-/// met a lock.
-fn sizes(usable: usize) -> [usize; 4] {
+/// How many turns there are for all scripts, for all changes, for those in transactions of their own, for those that have met a
+/// lock, and for what ends a right.
+fn sizes(usable: usize) -> [usize; 5] {
     let part = |of: usize| (usable / of).max(1);
-    [usable, (usable - part(8)).max(1), part(2), part(4)]
+    let any_changes = (usable - part(8)).max(1);
+    [usable, any_changes, part(2), part(4), part(8)]
 }
 
 #[cfg(test)]

@@ -19,10 +19,16 @@ pub(super) const BEGIN_TO_WAIT: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
-/// Begins a change for the service itself, such as for an operator, or one that ends a right, which keeps its place among those
-/// that wait for a lock: who relies on the right meanwhile waits behind it.
+/// Begins a change for the service itself, such as for an operator, which keeps its place among those that wait for a lock.
 pub(super) const BEGIN_OF_SERVICE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL lock_timeout = '4s'; \
+     SET LOCAL statement_timeout = '4s'; \
+     SET LOCAL idle_in_transaction_session_timeout = '3s'";
+
+/// Begins what ends a right. Whoever relies on the right holds its lock while they wait for one themselves
+/// ([`BEGIN_TO_WAIT`]), and then until they are committed, also at a far standby; who comes later waits behind this.
+pub(super) const BEGIN_OF_ENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+     SET LOCAL lock_timeout = '1s'; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use test_support::postgres::{ask, shared};
+use test_support::postgres::{Cluster, ask, shared};
 
 use crate::place::{Place, Said, names};
 
@@ -289,6 +289,23 @@ fn an_import_that_was_killed_goes_on_where_it_was() {
         assert_eq!(counts(&answer), [left as u64, 0, imported as u64, 0]);
         assert_eq!(products(), COUNT);
     }
+}
+
+#[test]
+fn what_is_imported_already_is_told_only_once_a_synchronous_standby_has_it() {
+    let cluster = Cluster::start();
+    let (place, url) = (Place::new(), cluster.database());
+    let on = ["--database", url.as_str()];
+    place.make(&[&["team", "create", "--name", "Acme"], &on[..]].concat());
+    place.write("p.csv", lines(3));
+    place.json(&import(&on));
+    cluster.wait_for_standby("nobody");
+    place.run(&import(&on)).failed(
+        1,
+        "nothing is known to be imported; run the same command again",
+    );
+    cluster.wait_for_standby("");
+    assert_eq!(counts(&place.json(&import(&on))), [0, 0, 3, 0]);
 }
 
 #[test]

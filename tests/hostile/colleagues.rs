@@ -16,18 +16,18 @@ const AT_ONCE: usize = 8;
 
 /// How long half of the others' lists may take at most. It took seconds while one turn at a time went around among all users and
 /// teams.
-const MOST: Duration = Duration::from_millis(100);
+const MOST: Duration = Duration::from_millis(60);
 
 /// What those that wait may take, with what each connection takes anyway.
 const MAX_GROWTH_MIB: f64 = 96.0;
 
-/// Each form is refused, on a page that shows it again, with six bytes for each of its own.
+/// Each form is refused, on a page that shows it again, with five bytes for each of its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_forms_of_many_users_keep_no_team_from_its_lists() {
     let _turn = attack::turn().await;
     let somebody = given!(Somebody::new().await);
     let mut cookies = Vec::new();
-    for number in 0..sized(24, 100) {
+    for number in 0..sized(12, 100) {
         cookies.push(given!(somebody.new_viewer(number).await));
     }
     let others = given!(Others::of(&somebody.service).await);

@@ -201,7 +201,7 @@ impl Import {
         // Each step that changes something waits for all before it.
         if counts.new + counts.changed == 0 {
             let there = app.rely_on_imports(catalog.team_id).await;
-            there.map_err(|error| self.stopped(0, &error.with_causes()))?;
+            there.map_err(|error| self.stopped(self.from_line.max(2), &error.with_causes()))?;
         }
         Ok(counts)
     }

@@ -104,7 +104,7 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 
 async fn show_new_product(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let shelf = Shelf::to_change(&visit, &path.team).await?;
-    page(&visit, shelf, None, Refused::default())
+    page(&visit, shelf, None, Refused::default()).await
 }
 
 async fn create_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
@@ -113,17 +113,17 @@ async fn create_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
     let typed = typed(&form)?;
     let product = match new_product(&typed, SCHEMAS.create) {
         Ok(product) => product,
-        Err(reasons) => return page(&visit, shelf, None, Refused::reasons(typed, reasons)),
+        Err(reasons) => return page(&visit, shelf, None, Refused::reasons(typed, reasons)).await,
     };
     // Step 2.
     if !Secret::is_base64url(&once) {
-        return page(&visit, shelf, None, Refused::all(typed, INCOMPLETE));
+        return page(&visit, shelf, None, Refused::all(typed, INCOMPLETE)).await;
     }
     let request = Some(request(&shelf, &once, &typed));
     let created = visit.app().create_product(&shelf.member, product, request);
     match created.await {
         Ok(_) => Ok(see_other(&format!("{}&done=created", shelf.at().page("")))),
-        Err(error) => page(&visit, shelf, None, Refused::error(typed, error)?),
+        Err(error) => page(&visit, shelf, None, Refused::error(typed, error)?).await,
     }
 }
 
@@ -134,7 +134,7 @@ async fn show_product(visit: Arc<Visit>, path: TeamPath) -> Answer {
         typed: cells(&product),
         ..Refused::default()
     };
-    page(&visit, shelf, Some(Seen::of(&product)), shown)
+    page(&visit, shelf, Some(Seen::of(&product)), shown).await
 }
 
 async fn update_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
@@ -146,13 +146,13 @@ async fn update_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
     let seen = state(&seen);
     if seen != Some(product.updated_at) {
         let refused = Refused::changed(typed, &product);
-        return page(&visit, shelf, Some(shown), refused);
+        return page(&visit, shelf, Some(shown), refused).await;
     }
     let mut changes = match product_changes(&product, &typed, SCHEMAS.update) {
         Ok(Some(changes)) => changes,
         Ok(None) => return Ok(see_other(&shelf.at().page(""))),
         Err(reasons) => {
-            return page(&visit, shelf, Some(shown), Refused::reasons(typed, reasons));
+            return page(&visit, shelf, Some(shown), Refused::reasons(typed, reasons)).await;
         }
     };
     changes.unchanged_since = seen;
@@ -164,9 +164,9 @@ async fn update_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
         Err(Error::ProductChanged) => {
             let product = find(&visit, &shelf).await?;
             let refused = Refused::changed(typed, &product);
-            page(&visit, shelf, Some(Seen::of(&product)), refused)
+            page(&visit, shelf, Some(Seen::of(&product)), refused).await
         }
-        Err(error) => page(&visit, shelf, Some(shown), Refused::error(typed, error)?),
+        Err(error) => page(&visit, shelf, Some(shown), Refused::error(typed, error)?).await,
     }
 }
 
@@ -181,7 +181,7 @@ async fn archive_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answe
         Err(Error::ProductChanged) => {
             let product = find(&visit, &shelf).await?;
             let refused = Refused::changed(cells(&product), &product);
-            page(&visit, shelf, Some(Seen::of(&product)), refused)
+            page(&visit, shelf, Some(Seen::of(&product)), refused).await
         }
         Err(Error::ProductNotFound) => Err(Failure::NotFound),
         Err(error) => Err(error.into()),
@@ -335,8 +335,12 @@ const CHANGED: &str = "Somebody has changed this product since this form was ope
 
 const INCOMPLETE: &str = "The form did not come whole. Send it again.";
 
-fn page(visit: &Visit, shelf: Shelf, product: Option<Seen>, refused: Refused) -> Answer {
+async fn page(visit: &Visit, shelf: Shelf, product: Option<Seen>, refused: Refused) -> Answer {
     let is_refused = !refused.complaints.is_empty() || refused.of_all.is_some();
+    if is_refused {
+        // What was typed may be long.
+        visit.own_page_turn().await?;
+    }
     let status = match is_refused {
         true => StatusCode::UNPROCESSABLE_ENTITY,
         false => StatusCode::OK,

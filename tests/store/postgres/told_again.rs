@@ -21,7 +21,7 @@ use test_support::postgres::{Cluster, ask};
 use super::session::Mobile;
 use super::signed_in::join;
 use super::support::plain;
-use super::unanswered::{service, wait_for_standby};
+use super::unanswered::service;
 
 /// Twice as long as a caller waits for a commit, and a little.
 const LASTS: Duration = Duration::from_secs(11);
@@ -56,7 +56,7 @@ async fn a_replay_and_a_revocation_are_told_only_once_the_standby_has_what_was_d
         app.create_product(&key, plain("A"), Some(request))
     };
     let revoke = || app.revoke_api_key(&Actor::Operator, other.id);
-    wait_for_standby(&cluster, "nobody");
+    cluster.wait_for_standby("nobody");
     let (created, revoked) = tokio::join!(create(), revoke());
     assert_unavailable(created);
     assert_unavailable(revoked);
@@ -66,7 +66,7 @@ async fn a_replay_and_a_revocation_are_told_only_once_the_standby_has_what_was_d
     // One after the other, so that neither is refused for the other's sake.
     assert_unavailable(revoke().await);
     assert_unavailable(create().await);
-    wait_for_standby(&cluster, "");
+    cluster.wait_for_standby("");
     assert!(create().await.unwrap().replayed);
     revoke().await.unwrap();
 }
@@ -87,12 +87,12 @@ async fn that_a_product_is_archived_or_imported_is_told_only_once_the_standby_ha
         role: Role::Admin,
     };
     let archive = || app.archive_product(&member, product.value.id, None);
-    wait_for_standby(&cluster, "nobody");
+    cluster.wait_for_standby("nobody");
     assert_unavailable(archive().await);
     let_go(&url);
     assert_unavailable(archive().await);
     assert_unavailable(app.rely_on_imports(team_id).await);
-    wait_for_standby(&cluster, "");
+    cluster.wait_for_standby("");
     archive().await.unwrap();
     app.rely_on_imports(team_id).await.unwrap();
 }
@@ -104,13 +104,13 @@ async fn that_an_app_is_signed_out_is_told_only_once_the_standby_has_that() {
     let mobile = Mobile::on(service(&url).await).await;
     let tokens = mobile.sign_in().await;
     let sign_out = |token| mobile.revoke_token(token, ClientId::new("app"), Device::default());
-    wait_for_standby(&cluster, "nobody");
+    cluster.wait_for_standby("nobody");
     assert_unavailable(sign_out(&tokens.access_token).await);
     let_go(&url);
     assert_unavailable(sign_out(&tokens.access_token).await);
     let_go(&url);
     assert_unavailable(sign_out(&tokens.refresh_token).await);
-    wait_for_standby(&cluster, "");
+    cluster.wait_for_standby("");
     assert!(!sign_out(&tokens.access_token).await.unwrap());
     assert!(!sign_out(&tokens.refresh_token).await.unwrap());
 }

@@ -25,16 +25,6 @@ const CONNECTIONS: usize = 4;
 /// Twice as long as a caller waits for a commit, and a little.
 const LASTS: Duration = Duration::from_secs(11);
 
-/// Has the server wait for this standby, or for none.
-pub fn wait_for_standby(cluster: &Cluster, name: &str) {
-    let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'");
-    cluster.ask("postgres", &set);
-    cluster.ask("postgres", "SELECT pg_reload_conf()");
-    // The server tells its processes before it makes another.
-    let mut shown = (0..1_000).map(|_| cluster.ask("postgres", "SHOW synchronous_standby_names"));
-    assert!(shown.any(|shown| shown == name));
-}
-
 /// A service over the database at `url`.
 pub async fn service(url: &str) -> Service {
     Service::on(open(&url.parse().unwrap()).await.unwrap(), None).await
@@ -85,7 +75,7 @@ async fn reads_go_on_beside_commits(cluster: &Cluster, url: &str, limited: &str)
         .unwrap();
     let team = app.create_team("Acme").await.unwrap().id;
     let key = live_key(&app, team).await.unwrap().0;
-    wait_for_standby(cluster, "nobody");
+    cluster.wait_for_standby("nobody");
 
     let begun = Instant::now();
     let count = "SELECT count(*) FROM pg_stat_activity \
@@ -124,7 +114,7 @@ async fn reads_go_on_beside_commits(cluster: &Cluster, url: &str, limited: &str)
     let late = format!("{count} AND backend_start > now() - interval '{since} milliseconds'");
     assert_eq!(ask(url, &late), "0", "connections are made anew");
 
-    wait_for_standby(cluster, "");
+    cluster.wait_for_standby("");
     app.create_product(&key, plain("A"), None).await.unwrap();
 }
 
@@ -133,7 +123,7 @@ async fn after_an_unanswered_commit_one_that_wrote_nothing_does_not_let_all_chan
     let cluster = Cluster::start();
     let url = cluster.database();
     let app = &service(&url).await.app;
-    wait_for_standby(&cluster, "nobody");
+    cluster.wait_for_standby("nobody");
     let create = || app.create_team("Acme");
     create().await.unwrap_err();
     app.erase_successors().await.unwrap();
@@ -151,11 +141,11 @@ async fn a_refresh_that_was_committed_late_can_be_repeated_for_30_seconds_from_t
     let mobile = Mobile::on(service(&url).await).await;
     let first = mobile.sign_in().await;
     pass(&mobile, 60).await;
-    wait_for_standby(&cluster, "nobody");
+    cluster.wait_for_standby("nobody");
     refresh_in_vain(&mobile, &first).await;
     pass(&mobile, 31).await;
 
-    wait_for_standby(&cluster, "");
+    cluster.wait_for_standby("");
     // The server has answered the commit once this change has the lock.
     let second = mobile.refresh(&first.refresh_token).await.unwrap();
     pass(&mobile, 29).await;
@@ -172,10 +162,10 @@ async fn a_process_that_has_just_started_ends_no_grace_of_a_late_refresh() {
     let url = cluster.database();
     let mut mobile = Mobile::on(service(&url).await).await;
     let first = mobile.sign_in().await;
-    wait_for_standby(&cluster, "nobody");
+    cluster.wait_for_standby("nobody");
     refresh_in_vain(&mobile, &first).await;
     mobile.pass(40);
-    wait_for_standby(&cluster, "");
+    cluster.wait_for_standby("");
 
     let store = open(&url.parse().unwrap()).await.unwrap();
     let clock = mobile.service.clock.clone();
@@ -248,7 +238,7 @@ async fn commits_are_given_up_once_their_server_has_lost_its_place_to_another() 
         .unwrap();
     app.create_team("Acme").await.unwrap();
 
-    wait_for_standby(&primary, "nobody");
+    primary.wait_for_standby("nobody");
     let unanswered = app.create_team("Globex").await;
     assert!(
         matches!(unanswered, Err(Error::Unavailable(_))),

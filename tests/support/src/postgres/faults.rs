@@ -43,6 +43,20 @@ impl Cluster {
         standby
     }
 
+    /// Has the server wait for the standby of this name before it answers a commit, or for none.
+    ///
+    /// # Panics
+    ///
+    /// When the server does not answer.
+    pub fn wait_for_standby(&self, name: &str) {
+        let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'");
+        self.ask("postgres", &set);
+        self.ask("postgres", "SELECT pg_reload_conf()");
+        // The server tells its processes before it makes another.
+        let mut shown = (0..1_000).map(|_| self.ask("postgres", "SHOW synchronous_standby_names"));
+        assert!(shown.any(|shown| shown == name));
+    }
+
     /// Makes this standby the primary, and waits until it accepts writes.
     ///
     /// # Panics
