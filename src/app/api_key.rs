@@ -97,7 +97,8 @@ impl App {
             now: self.now(),
             event: self.event(by, Action::RotateApiKey).to(id.0),
         };
-        let holder = self.holder_of_key(by, id).await?;
+        self.require_manager_of(by, id).await?;
+        let holder = Holder::ending(by);
         let rotated = self
             .store
             .write(holder, async move |sql| rotation.carry_out(sql).await);
@@ -166,7 +167,8 @@ impl App {
     pub async fn revoke_api_key(&self, by: &Actor, id: ApiKeyId) -> Result<ApiKey, Error> {
         let now = self.now();
         let event = self.event(by, Action::RevokeApiKey).to(id.0);
-        let holder = self.holder_of_key(by, id).await?;
+        self.require_manager_of(by, id).await?;
+        let holder = Holder::ending(by);
         let revoke = || {
             let (actor, event) = (by.clone(), event.clone());
             self.store.write(holder, async move |sql| {
@@ -185,11 +187,10 @@ impl App {
         Ok(key)
     }
 
-    /// The holder for what ends a key, if the person manages its team. Anybody else takes no lock and no connection of that
-    /// team, and is refused here.
-    async fn holder_of_key(&self, by: &Actor, id: ApiKeyId) -> Result<Holder, Error> {
+    /// Refuses a person who does not manage the team of this key, before they take a lock of that team.
+    async fn require_manager_of(&self, by: &Actor, id: ApiKeyId) -> Result<(), Error> {
         let Actor::Person(person) = by else {
-            return Ok(Holder::Service);
+            return Ok(());
         };
         let user_id = person.user_id;
         let find = async move |sql: Sql<'_>| {
@@ -198,8 +199,7 @@ impl App {
             let role = require_role(team_id, user_id, Role::may_manage);
             sql.run(role).await.map(drop)
         };
-        self.store.read(user_id, find).await?;
-        Ok(Holder::ending(by))
+        self.store.read(user_id, find).await
     }
 
     /// The key that a request presented: the form check of step 3.
@@ -318,12 +318,19 @@ impl Rotation {
     /// other rotation or revocation of the same key waits for the key's lock, and finds it as this leaves it.
     async fn carry_out(&self, sql: Sql<'_>) -> Result<RotatedApiKey, ScriptError> {
         let missing = || ApiKey::missing(self.id);
-        let team_id = sql.run(api_key::find_id(self.id)).await?;
-        let team_id = team_id.ok_or_else(missing)?.team_id;
+        let rotated =
+            |key: ApiKey| key.rotated(self.successor, self.by.user_id(), self.overlap, self.now);
+        let key = sql
+            .run(api_key::find_id(self.id))
+            .await?
+            .ok_or_else(missing)?;
+        let team_id = key.team_id;
+        // What is refused waits for no lock.
+        rotated(key)?;
         sql.run(lock_team(team_id)).await?;
         require_manager(sql, &self.by, team_id).await?;
         let key = sql.run(api_key::lock(self.id)).await?.ok_or_else(missing)?;
-        let (old, new) = key.rotated(self.successor, self.by.user_id(), self.overlap, self.now)?;
+        let (old, new) = rotated(key)?;
         let secret = new_key(new.mode);
         // Before anything is changed: on SQLite, changes that share a transaction with one that has to be undone are made
         // twice.

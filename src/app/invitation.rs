@@ -191,7 +191,7 @@ impl App {
         let event = self.event(by, Action::Uninvite).in_team(team_id).to(id.0);
         let actor = by.clone();
         self.store
-            .write(Holder::in_team(by, team_id), async move |sql| {
+            .write(Holder::ending(by), async move |sql| {
                 sql.run(lock_team(team_id)).await?;
                 let own = require_manager(sql, &actor, team_id).await?;
                 let found = sql.run(invitation::find_id(team_id, id)).await?;

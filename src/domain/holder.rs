@@ -23,7 +23,7 @@ pub enum Holder {
     Browser(Uuid),
     /// A team's import, which may take seconds once it has its locks.
     Import(Uuid),
-    /// What a user does in one browser to end a right in a team, of a key or of a member. It waits for all that is done by that
+    /// What a user does to end a right in a team: of a key, a member, or an invitation. It waits for all that is done by that
     /// right, which therefore must not be in its way.
     Ending(Uuid),
     /// Callers from a network who have no credential.
@@ -154,8 +154,8 @@ impl Holder {
 }
 
 impl Holder {
-    /// The holder for a change to a team. The change waits for the team's lock, as all other changes to that team do,
-    /// so what it holds meanwhile is held by the team, and not by each user who works on it.
+    /// The holder for a change to a team that ends no right. The change waits for the team's lock, as all other changes to
+    /// that team do, so what it holds meanwhile is held by the team, and not by each user who works on it.
     pub fn in_team(by: &Actor, team_id: TeamId) -> Holder {
         match by {
             Actor::Operator => Holder::Service,
@@ -167,7 +167,7 @@ impl Holder {
     pub fn ending(by: &Actor) -> Holder {
         match by {
             Actor::Operator => Holder::Service,
-            Actor::Person(person) => Holder::Ending(person.session_id.0),
+            Actor::Person(person) => Holder::Ending(person.user_id.0),
         }
     }
 }

@@ -123,30 +123,30 @@ impl Turns {
     pub(super) fn on(database: &Database) -> Turns {
         match database {
             Database::Sqlite(_) => Turns::leaving_a_core(),
-            Database::Postgres(_) => Turns::new(Some((2 * cores(), LINE)), None),
+            Database::Postgres(_) => Turns::new(Some(2 * cores()), None),
         }
     }
 
     /// One turn for each core except one, for a holder and for all together.
     pub(super) fn leaving_a_core() -> Turns {
         let at_once = all_but_one();
-        Turns::new(Some((at_once, LINE)), Some((at_once, ROOM)))
+        Turns::new(Some(at_once), Some((at_once, ROOM)))
     }
 
-    /// The same for what users have of their own; fewer may wait. On PostgreSQL two for each core and user, and eight for each
-    /// core in all.
+    /// For what users have of their own: one turn for each core except one, for all together; on PostgreSQL eight for each
+    /// core.
     pub(super) fn of_users(database: &Database) -> Turns {
-        let (own, all) = match database {
-            Database::Sqlite(_) => (None, all_but_one()),
-            Database::Postgres(_) => (Some((2 * cores(), ROOM_OF_USERS.of_each)), 8 * cores()),
+        let at_once = match database {
+            Database::Sqlite(_) => all_but_one(),
+            Database::Postgres(_) => 8 * cores(),
         };
-        Turns::new(own, Some((all, ROOM_OF_USERS)))
+        Turns::new(None, Some((at_once, ROOM_OF_USERS)))
     }
 
-    /// `own` is how many each holder may have, and how many more of them may wait.
-    fn new(own: Option<(usize, usize)>, all: Option<(usize, Room)>) -> Turns {
+    /// `own` is how many each holder may have, with [`LINE`] more that wait.
+    fn new(own: Option<usize>, all: Option<(usize, Room)>) -> Turns {
         Turns {
-            own: own.map(|(at_once, room)| Lines::new(at_once, room)),
+            own: own.map(|own| Lines::new(own, LINE)),
             all: all.map(|(all, room)| Arc::new(Ranked::new(all, room, ()))),
             had: SlowLimiter::new(COUNTED, FORGOTTEN),
             others_first: OthersFirst::default(),
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     fn turns(at_once: usize) -> Arc<Turns> {
-        Arc::new(Turns::new(Some((at_once, LINE)), None))
+        Arc::new(Turns::new(Some(at_once), None))
     }
 
     fn team(number: u128) -> Holder {
@@ -266,7 +266,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn of_those_who_wait_for_the_turns_of_all_whoever_had_fewer_goes_first() {
-        let turns = Arc::new(Turns::new(Some((1, LINE)), Some((1, ROOM))));
+        let turns = Arc::new(Turns::new(Some(1), Some((1, ROOM))));
         for number in 1..=8 {
             turns.next(team(number)).await.unwrap();
         }

@@ -29,8 +29,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// With less time left there is no further attempt, and none begins: one that is cut off costs its connection. It is
-/// longer than a lock is waited for.
+/// longer than a caller's change waits for a lock.
 const LEAST_TIME: Duration = Duration::from_millis(300);
+
+/// The same for what ends a right.
+const LEAST_TIME_OF_ENDING: Duration = Duration::from_millis(1200);
 
 /// The attempts at one script.
 pub(crate) struct Attempts {
@@ -38,6 +41,7 @@ pub(crate) struct Attempts {
     pause: Duration,
     /// Whether one has met a lock that did not come free at once.
     met_lock: bool,
+    least_time: Duration,
     counts: Arc<Counts>,
 }
 
@@ -48,6 +52,7 @@ impl Postgres {
             deadline: Instant::now() + DEADLINE,
             pause: FIRST_PAUSE,
             met_lock: false,
+            least_time: LEAST_TIME,
             counts: Arc::clone(&self.connections.counts),
         }
     }
@@ -82,14 +87,28 @@ impl Postgres {
 ///
 /// # Errors
 /// [`ScriptError::Final`].
-pub(crate) fn require_time(deadline: Instant) -> Result<(), ScriptError> {
-    match Instant::now() + LEAST_TIME < deadline {
+pub(crate) fn require_time(least: Duration, deadline: Instant) -> Result<(), ScriptError> {
+    match Instant::now() + least < deadline {
         true => Ok(()),
         false => Err(Error::unavailable("the database was busy until it was too late").into()),
     }
 }
 
 impl Attempts {
+    /// As many as there is time for, if they are made for this holder.
+    pub(crate) fn of(self, holder: Holder) -> Attempts {
+        let least_time = match holder {
+            Holder::Ending(_) => LEAST_TIME_OF_ENDING,
+            _ => LEAST_TIME,
+        };
+        Attempts { least_time, ..self }
+    }
+
+    /// How much time has to be left for another.
+    pub(crate) fn least_time(&self) -> Duration {
+        self.least_time
+    }
+
     /// Whether an attempt has met a lock that did not come free at once.
     pub(crate) fn met_lock(&self) -> bool {
         self.met_lock
@@ -115,7 +134,7 @@ impl Attempts {
                 return ControlFlow::Break(Err(late));
             }
         };
-        if Instant::now() + self.pause + LEAST_TIME >= self.deadline {
+        if Instant::now() + self.pause + self.least_time >= self.deadline {
             return ControlFlow::Break(Err(Error::unavailable(cause)));
         }
         // That a lock did not come free says nothing about the database.

@@ -1,5 +1,7 @@
 //! Many users of one team, each within the limits of a user.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use test_support::given;
@@ -33,14 +35,19 @@ async fn large_forms_of_many_users_keep_no_team_from_its_lists() {
     let others = given!(Others::of(&somebody.service).await);
     let memory = Process::of(&somebody.service).watch();
     let name = format!("name={}", "\"".repeat(60_000));
+    let shown_again = Arc::new(AtomicUsize::new(0));
     let callers = cookies.iter().flat_map(|cookie| [cookie; AT_ONCE]);
     let attackers: Vec<_> = callers
         .map(|cookie| {
             let caller = somebody.service.caller.clone();
             let rename = form("/account/name", &name).header("cookie", cookie);
+            let shown_again = Arc::clone(&shown_again);
             tokio::spawn(async move {
                 loop {
-                    _ = caller.send_unchecked(rename.clone()).await;
+                    let answer = caller.send_unchecked(rename.clone()).await;
+                    if answer.is_ok_and(|it| it.status == 422) {
+                        shown_again.fetch_add(1, Ordering::Relaxed);
+                    }
                 }
             })
         })
@@ -50,6 +57,11 @@ async fn large_forms_of_many_users_keep_no_team_from_its_lists() {
         attacker.abort();
     }
     let growth = memory.growth();
+    let shown_again = shown_again.load(Ordering::Relaxed);
+    assert!(
+        shown_again > 10 * cookies.len(),
+        "{shown_again} forms were shown again"
+    );
     assert!(took <= MOST, "half of the lists took {took:?}");
     assert!(growth <= MAX_GROWTH_MIB, "memory grew by {growth:.0} MiB");
 }

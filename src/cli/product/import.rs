@@ -201,7 +201,12 @@ impl Import {
         // Each step that changes something waits for all before it.
         if counts.new + counts.changed == 0 {
             let there = app.rely_on_imports(catalog.team_id).await;
-            there.map_err(|error| self.stopped(self.from_line.max(2), &error.with_causes()))?;
+            there.map_err(|error| {
+                let why = error.with_causes();
+                CommandError::Failed(format!(
+                    "{why}; all lines were imported before, but the database may still lose that; run the same command again"
+                ))
+            })?;
         }
         Ok(counts)
     }

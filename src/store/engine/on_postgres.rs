@@ -109,7 +109,8 @@ pub(super) async fn by_itself<T>(
     holder: Holder,
     script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, Error> {
-    let (answer, _) = alone(postgres, postgres.attempts(), access, holder, script).await;
+    let attempts = postgres.attempts().of(holder);
+    let (answer, _) = alone(postgres, attempts, access, holder, script).await;
     answer
 }
 
@@ -123,12 +124,12 @@ async fn alone<T>(
     script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
 ) -> (Result<T, Error>, Duration) {
     let mut took = Duration::ZERO;
-    let deadline = attempts.deadline();
+    let (least_time, deadline) = (attempts.least_time(), attempts.deadline());
     loop {
         let met_lock = attempts.met_lock();
         let attempt = async {
             let handle = postgres.handle(access, holder, met_lock).await?;
-            require_time(deadline)?;
+            require_time(least_time, deadline)?;
             let begun = Instant::now();
             let result = script(Sql::Postgres(&handle)).await;
             took += begun.elapsed();

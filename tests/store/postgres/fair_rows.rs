@@ -258,8 +258,9 @@ async fn a_person_changes_one_product_at_a_time() {
     // One is under way, and four wait.
     let refused = creates.next().await.unwrap().unwrap();
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-    until_lock_waits(url, 1).await;
-    assert_eq!(lock_waits(url), 1);
+    // It gives its connection back now and then.
+    let most = (0..20).map(|_| lock_waits(url)).max();
+    assert_eq!(most, Some(1));
     drop(locked);
     while let Some(created) = creates.next().await {
         created.unwrap().unwrap();
