@@ -14,7 +14,7 @@ use invoicing::domain::product::{NewProduct, ProductChanges};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::{Sql, api_key, open};
 use openapi_dropshot_runtime::json;
-use test_support::postgres::ask;
+use test_support::postgres::{ask, until_lock_waits};
 
 use super::relay::{Relay, migrated};
 use super::signed_in::{actor, assert_no_link, join};
@@ -116,7 +116,8 @@ async fn a_key_that_keeps_one_product_busy_at_two_replicas_is_revoked_by_its_own
         })
     });
     let busy: Vec<_> = busy.collect();
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // Some of each replica wait for the product.
+    until_lock_waits(&url, 4).await;
     let revoked = near.revoke_api_key(&actor(&owner), key.id).await;
     assert!(revoked.unwrap().revoked_at.is_some());
     for busy in busy {

@@ -182,7 +182,7 @@ impl Cluster {
     ///
     /// When the server does not answer.
     pub fn database(&self) -> String {
-        self.copy_of("postgres://127.0.0.1/template1")
+        self.database_like("template1")
     }
 
     /// Creates a copy of the database at `url`, which is in this cluster and which nobody is connected to. Returns the URL of
@@ -192,8 +192,11 @@ impl Cluster {
     ///
     /// As [`database`](Cluster::database).
     pub fn copy_of(&self, url: &str) -> String {
+        self.database_like(name_in(url))
+    }
+
+    fn database_like(&self, original: &str) -> String {
         let name = format!("test_{}", uuid::Uuid::new_v4().simple());
-        let original = name_in(url);
         self.ask(
             "postgres",
             &format!("CREATE DATABASE {name} TEMPLATE {original}"),
