@@ -23,28 +23,41 @@ const MOST: Duration = Duration::from_millis(60);
 /// What those that wait may take, with what each connection takes anyway.
 const MAX_GROWTH_MIB: f64 = 96.0;
 
-/// Each form is refused, on a page that shows it again, with five bytes for each of its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_forms_of_many_users_keep_no_team_from_its_lists() {
+    let name = |_: &Somebody| "/account/name".to_owned();
+    let form = format!("name={}", "\"".repeat(60_000));
+    are_shown_again_beside_lists(name, &form).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_products_that_many_users_type_keep_no_team_from_its_lists() {
+    let new = |somebody: &Somebody| format!("/teams/{}/products/new", somebody.team);
+    let form = format!("once=1&description={}", "\"".repeat(60_000));
+    are_shown_again_beside_lists(new, &form).await;
+}
+
+/// Each of the forms is refused, on a page that shows it again, with five bytes for each of its own.
+async fn are_shown_again_beside_lists(path: impl FnOnce(&Somebody) -> String, text: &str) {
     let _turn = attack::turn().await;
     let somebody = given!(Somebody::new().await);
     let mut cookies = Vec::new();
     for number in 0..sized(12, 100) {
-        cookies.push(given!(somebody.new_viewer(number).await));
+        cookies.push(given!(somebody.new_colleague(number, "member").await));
     }
     let others = given!(Others::of(&somebody.service).await);
     let memory = Process::of(&somebody.service).watch();
-    let name = format!("name={}", "\"".repeat(60_000));
+    let refused = form(&path(&somebody), text);
     let shown_again = Arc::new(AtomicUsize::new(0));
     let callers = cookies.iter().flat_map(|cookie| [cookie; AT_ONCE]);
     let attackers: Vec<_> = callers
         .map(|cookie| {
             let caller = somebody.service.caller.clone();
-            let rename = form("/account/name", &name).header("cookie", cookie);
+            let refused = refused.clone().header("cookie", cookie);
             let shown_again = Arc::clone(&shown_again);
             tokio::spawn(async move {
                 loop {
-                    let answer = caller.send_unchecked(rename.clone()).await;
+                    let answer = caller.send_unchecked(refused.clone()).await;
                     if answer.is_ok_and(|it| it.status == 422) {
                         shown_again.fetch_add(1, Ordering::Relaxed);
                     }

@@ -55,8 +55,8 @@ async fn a_download_ends_with_the_membership_and_with_the_session_of_its_reader(
     given!(somebody.pile_up_large_products(PRODUCTS));
     let path = format!("/teams/{}/products/export.csv", somebody.team);
     let viewers = [
-        given!(somebody.new_viewer(0).await),
-        given!(somebody.new_viewer(1).await),
+        given!(somebody.new_colleague(0, "viewer").await),
+        given!(somebody.new_colleague(1, "viewer").await),
     ];
     let whole = taken(begun(&somebody, &path, &somebody.cookie)).await;
     assert!(is_whole(&whole), "{} bytes", whole.len());

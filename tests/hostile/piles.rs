@@ -131,7 +131,7 @@ async fn many_who_begin_a_download_at_once_take_the_memory_of_a_piece_each() {
     given!(somebody.pile_up_large_products(2_000));
     let mut cookies = Vec::new();
     for number in 0..MEMBERS {
-        cookies.push(given!(somebody.new_viewer(number).await));
+        cookies.push(given!(somebody.new_colleague(number, "viewer").await));
     }
     let target = Target::new(somebody.service.caller.base_url());
     let path = format!("/teams/{}/products/export.csv", somebody.team);

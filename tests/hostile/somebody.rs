@@ -68,12 +68,12 @@ impl Somebody {
     }
 
     /// Adds another member to the team, and returns their cookie.
-    pub async fn new_viewer(&self, number: u32) -> Result<String, Skip> {
-        let email = format!("viewer-{number}@example.com");
+    pub async fn new_colleague(&self, number: u32, role: &str) -> Result<String, Skip> {
+        let email = format!("colleague-{number}@example.com");
         let (user, cookie) = signed_in_as(&self.service, &email).await?;
         let (team, user) = (self.team.to_string(), user.to_string());
         self.service.command(&[
-            "member", "add", "--team", &team, "--user", &user, "--role", "viewer",
+            "member", "add", "--team", &team, "--user", &user, "--role", role,
         ])?;
         Ok(cookie)
     }
