@@ -25,7 +25,7 @@ use crate::domain::oauth_client::ClientId;
 use crate::domain::session::{Device, EndedSessions, Session};
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, audit, auth_code, browser_session, session, user};
+use crate::store::{Batch, Sql, audit, auth_code, browser_session, oauth_client, session, user};
 
 impl App {
     /// Ends a session, at once and for ever. Revoking it again changes nothing.
@@ -69,7 +69,19 @@ impl App {
     pub async fn revoke_sessions_of_client(&self, id: &ClientId) -> Result<u64, Error> {
         self.get_oauth_client(id.clone()).await?;
         let event = self.event(&Actor::Operator, Action::EndSession);
-        self.end_sessions_of_client(id, event.of_client(id)).await
+        let ended = self.end_sessions_of_client(id, event.of_client(id)).await?;
+        if ended == 0 {
+            self.rely_on_ended_sessions(id).await?;
+        }
+        Ok(ended)
+    }
+
+    /// Waits until what was ended before is committed, also at a synchronous standby. (For a user, the row is locked in any
+    /// case.)
+    async fn rely_on_ended_sessions(&self, id: &ClientId) -> Result<(), Error> {
+        let id = id.clone();
+        let wait = async move |sql: Sql<'_>| sql.run(oauth_client::lock(&id)).await.map(drop);
+        self.store.write(Holder::Service, wait).await
     }
 
     /// Like [`revoke_sessions_of_client`](App::revoke_sessions_of_client), whether the app is deleted or not.

@@ -114,3 +114,20 @@ async fn that_an_app_is_signed_out_is_told_only_once_the_standby_has_that() {
     assert!(!sign_out(&tokens.access_token).await.unwrap());
     assert!(!sign_out(&tokens.refresh_token).await.unwrap());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_the_sessions_of_an_app_have_ended_is_told_only_once_the_standby_has_that() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let mobile = Mobile::on(service(&url).await).await;
+    mobile.sign_in().await;
+    let app = ClientId::new("app");
+    let end_all = || mobile.revoke_sessions_of_client(&app);
+    cluster.wait_for_standby("nobody");
+    for _ in 0..2 {
+        assert_unavailable(end_all().await);
+        let_go(&url);
+    }
+    cluster.wait_for_standby("");
+    assert_eq!(end_all().await.unwrap(), 0);
+}
