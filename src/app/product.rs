@@ -120,6 +120,22 @@ impl App {
         .await
     }
 
+    /// Waits until the last change of a product is committed, also at a synchronous standby: for an answer that rests on nothing
+    /// else. ([`idempotency::rely_on`](crate::store::idempotency::rely_on) says why.)
+    ///
+    /// # Errors
+    /// As for [`archive_product`](App::archive_product).
+    pub async fn rely_on_product(&self, caller: &impl Caller, id: ProductId) -> Result<(), Error> {
+        let change = self.change(caller.author()?);
+        let catalog = change.author.catalog;
+        let subjects = vec![Subject::product(catalog, id)];
+        self.change_product(change.author, subjects, async move |sql| {
+            let lock = product::lock(catalog, id);
+            sql.run((change.require_author(), lock)).await.map(drop)
+        })
+        .await
+    }
+
     /// Makes a change, together with others if it is made with a key. A person's change waits for whatever else the person
     /// changes, and a group would wait with it. A person makes one at a time, as their team waits with it, too.
     async fn change_product<T: Send + 'static>(

@@ -71,8 +71,9 @@ impl App {
         let event = self.event(&Actor::Operator, Action::RenameTeam);
         let event = event.in_team(id).to(id.0);
         let rename = async move |sql: Sql<'_>| {
-            // A name that stays the same leaves no event.
-            if sql.run(team::set_name(id, &name)).await? > 0 {
+            // Locked in any case, so that the commit waits for a synchronous standby. A name that stays the same leaves no event.
+            let (_, renamed) = sql.run((team::lock(id), team::set_name(id, &name))).await?;
+            if renamed > 0 {
                 sql.run(audit::insert(&event)).await?;
             }
             let found = sql.run(team::find(id)).await?;

@@ -150,7 +150,14 @@ async fn update_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
     }
     let mut changes = match product_changes(&product, &typed, SCHEMAS.update) {
         Ok(Some(changes)) => changes,
-        Ok(None) => return Ok(see_other(&shelf.at().page(""))),
+        Ok(None) => {
+            // What was typed may be there already, since it was sent before.
+            visit
+                .app()
+                .rely_on_product(&shelf.member, product.id)
+                .await?;
+            return Ok(see_other(&shelf.at().page("")));
+        }
         Err(reasons) => {
             return page(&visit, shelf, Some(shown), Refused::reasons(typed, reasons)).await;
         }

@@ -14,6 +14,7 @@ use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::member::Role;
 use invoicing::domain::oauth_client::ClientId;
+use invoicing::domain::product::ProductChanges;
 use invoicing::domain::session::Device;
 use openapi_dropshot_runtime::json;
 use test_support::postgres::{Cluster, ask};
@@ -72,7 +73,7 @@ async fn a_replay_and_a_revocation_are_told_only_once_the_standby_has_what_was_d
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn that_a_product_is_archived_or_imported_is_told_only_once_the_standby_has_that() {
+async fn that_a_product_is_changed_archived_or_imported_is_told_only_once_the_standby_has_that() {
     let cluster = Cluster::start();
     let url = cluster.database();
     let service = service(&url).await;
@@ -86,13 +87,26 @@ async fn that_a_product_is_archived_or_imported_is_told_only_once_the_standby_ha
         session_id: person.session_id,
         role: Role::Admin,
     };
+    let rename = || {
+        let changes = ProductChanges {
+            name: Some("B".into()),
+            ..ProductChanges::default()
+        };
+        app.update_product(&member, product.value.id, changes, None)
+    };
+    let rely = || app.rely_on_product(&member, product.value.id);
     let archive = || app.archive_product(&member, product.value.id, None);
     cluster.wait_for_standby("nobody");
+    assert_unavailable(rename().await);
+    let_go(&url);
+    assert_unavailable(rely().await);
+    let_go(&url);
     assert_unavailable(archive().await);
     let_go(&url);
     assert_unavailable(archive().await);
     assert_unavailable(app.rely_on_imports(team_id).await);
     cluster.wait_for_standby("");
+    rely().await.unwrap();
     archive().await.unwrap();
     app.rely_on_imports(team_id).await.unwrap();
 }
@@ -130,4 +144,19 @@ async fn that_the_sessions_of_an_app_have_ended_is_told_only_once_the_standby_ha
     }
     cluster.wait_for_standby("");
     assert_eq!(end_all().await.unwrap(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_a_team_has_its_name_is_told_only_once_the_standby_has_that() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let app = &service(&url).await.app;
+    let team = app.create_team("Acme").await.unwrap().id;
+    let rename = || app.rename_team(team, "Globex");
+    cluster.wait_for_standby("nobody");
+    assert_unavailable(rename().await);
+    let_go(&url);
+    assert_unavailable(rename().await);
+    cluster.wait_for_standby("");
+    assert_eq!(rename().await.unwrap().name, "Globex");
 }
