@@ -3,7 +3,7 @@
 //! A caller's change that meets a lock gives its connection back after a moment, and tries again, now among the few that may
 //! wait for one a little longer; and so on. Otherwise a few callers, each with changes that wait for a lock that another of
 //! them keeps for seconds, such as an import's, could have all connections between them, or all that changes may have. What ends
-//! a right waits longer before it gives its connection back, in turns of its own ([`super::slots`]).
+//! a right then waits longer before it gives its connection back, in turns of its own ([`super::slots`]).
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl Postgres {
     ) -> Result<Handle, ScriptError> {
         let begin = match (access, holder) {
             (Access::Changing, Holder::Service) => Some(BEGIN_OF_SERVICE),
-            (Access::Changing, Holder::Ending(_)) => Some(BEGIN_OF_ENDING),
+            (Access::Changing, Holder::Ending(_)) if met_lock => Some(BEGIN_OF_ENDING),
             (Access::Changing, _) if met_lock => Some(BEGIN_TO_WAIT),
             (Access::Changing, _) => Some(BEGIN),
             (Access::Reading, _) => None,

@@ -38,9 +38,10 @@ pub(super) struct Slots {
     /// Once it has met a lock, a turn among these instead, which are a quarter as many. Not so an import: once it has its
     /// locks, it would keep the turn for seconds.
     waiting_changes: Turns,
-    /// What ends a right in a team takes a turn among these instead, which are an eighth as many. It keeps its connection while
-    /// it waits for a lock.
+    /// What ends a right in a team takes a turn among these instead, which are an eighth as many.
     endings: Turns,
+    /// Once it has met a lock, a turn among these, which are as many. It keeps its connection while it waits for that.
+    waiting_endings: Turns,
     /// Each change takes one of these: step 4.
     any_changes: Turns,
     /// The turn of the one change that begins: step 6.
@@ -116,13 +117,21 @@ impl Slots {
     /// Makes the turns of a pool of at most `most` connections.
     pub(super) fn new(most: usize, refused: &Arc<Count>) -> Slots {
         let all = sizes(most).map(|size| Turns::new(size, refused));
-        let [all, any_changes, changes, waiting_changes, endings] = all;
+        let [
+            all,
+            any_changes,
+            changes,
+            waiting_changes,
+            endings,
+            waiting_endings,
+        ] = all;
         let tried = Instant::now();
         Slots {
             all,
             changes,
             waiting_changes,
             endings,
+            waiting_endings,
             any_changes,
             beginning: Turns::new(1, refused),
             changing: Arc::default(),
@@ -152,7 +161,10 @@ impl Slots {
                 false => &self.changes,
             }),
             (Purpose::Change { .. }, Holder::Import(_)) => Some(&self.changes),
-            (Purpose::Change { .. }, Holder::Ending(_)) => Some(&self.endings),
+            (Purpose::Change { met_lock }, Holder::Ending(_)) => Some(match met_lock {
+                true => &self.waiting_endings,
+                false => &self.endings,
+            }),
             _ => None,
         };
         let _among_some = match some {
@@ -202,6 +214,7 @@ impl Slots {
             &self.changes,
             &self.waiting_changes,
             &self.endings,
+            &self.waiting_endings,
             &self.beginning,
         ];
         let before = before.map(|turns| turns.state().1);
@@ -262,7 +275,15 @@ impl Slots {
     }
 
     fn resize(&self, found: &Found) {
-        let [all, mut any_changes, changes, waiting_changes, endings] = sizes(found.usable);
+        let sizes = sizes(found.usable);
+        let [
+            all,
+            mut any_changes,
+            changes,
+            waiting_changes,
+            endings,
+            waiting_endings,
+        ] = sizes;
         if found.kept > 0 {
             any_changes = any_changes.min(found.most_changes);
         }
@@ -271,6 +292,7 @@ impl Slots {
         self.changes.resize(changes);
         self.waiting_changes.resize(waiting_changes);
         self.endings.resize(endings);
+        self.waiting_endings.resize(waiting_endings);
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
@@ -280,11 +302,11 @@ impl Slots {
 }
 
 /// How many turns there are for all scripts, for all changes, for those in transactions of their own, for those that have met a
-/// lock, and for what ends a right.
-fn sizes(usable: usize) -> [usize; 5] {
+/// lock, for what ends a right, and for that once it has met a lock.
+fn sizes(usable: usize) -> [usize; 6] {
     let part = |of: usize| (usable / of).max(1);
     let any_changes = (usable - part(8)).max(1);
-    [usable, any_changes, part(2), part(4), part(8)]
+    [usable, any_changes, part(2), part(4), part(8), part(8)]
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(super) const BEGIN_OF_SERVICE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
-/// Begins what ends a right. Whoever relies on the right holds its lock while they wait for one themselves
+/// Begins what ends a right and has met a lock before. Whoever relies on the right holds its lock while they wait for one themselves
 /// ([`BEGIN_TO_WAIT`]), and then until they are committed, also at a far standby; who comes later waits behind this.
 pub(super) const BEGIN_OF_ENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL lock_timeout = '1s'; \
