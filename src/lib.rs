@@ -39,6 +39,7 @@ mod tls;
 pub mod trace;
 mod traffic;
 mod turns;
+mod used_time;
 mod weak_map;
 
 /// Compiles the example of the README.

@@ -33,7 +33,9 @@ use slog::Logger;
 use uuid::Uuid;
 
 use crate::client_address::network;
+use crate::domain::browser_session::BrowserSession;
 use crate::domain::holder::Holder;
+use crate::domain::time::Timestamp;
 use crate::settings::{Settings, Toggle};
 
 use crate::tally::Count;
@@ -58,7 +60,9 @@ pub(crate) struct Limits {
     teams: Option<Limiter<Holder>>,
     /// All of a user's sessions of apps.
     users: Option<Limiter<Holder>>,
-    /// The forms of all of a user's browsers.
+    /// All of a user's browsers.
+    browsers: Option<Limiter<Uuid>>,
+    /// Their forms.
     forms: Option<Limiter<Uuid>>,
     reserves: Option<Reserves>,
     addresses: Option<Limiter<IpAddr>>,
@@ -77,8 +81,8 @@ pub(crate) struct Limits {
 struct Reserves {
     /// Each browser.
     browsers: Limiter<Uuid>,
-    /// All browsers of a user.
-    users: Limiter<Uuid>,
+    /// All browsers in which a user signed in on a day: a thief may have signed in with thousands.
+    days: Limiter<(Uuid, Timestamp)>,
 }
 
 impl Limits {
@@ -96,12 +100,13 @@ impl Limits {
         Self {
             api_keys: on.then(|| Limiter::new(caller)),
             sessions: on.then(|| Limiter::new(caller)),
-            teams: on.then(|| Limiter::new(times(caller, 20))),
+            teams: on.then(|| Limiter::new(keys(caller))),
             users: on.then(|| Limiter::new(times(caller, 5))),
+            browsers: on.then(|| Limiter::new(pages(caller))),
             forms: on.then(|| Limiter::new(forms(caller))),
             reserves: on.then(|| Reserves {
                 browsers: Limiter::new(RESERVE),
-                users: Limiter::new(times(RESERVE, 10)),
+                days: Limiter::new(times(RESERVE, 10)),
             }),
             addresses: on.then(|| Limiter::new(address)),
             guesses: on.then(|| Limiter::new(guesses(address))),
@@ -140,22 +145,22 @@ impl Limits {
         counted(verdict, &self.counts.sessions)
     }
 
-    /// Counts a request of a browser in which this user is signed in. `None` when there are no limits.
+    /// Counts a request of a browser in which a user is signed in. `None` when there are no limits.
     ///
     /// All browsers of a user share a bucket: a user may have any number of them, and each change stays in the audit. What
     /// brings a form takes from another, smaller one, too, in memory alone: a team may have hundreds of users. Once one is
     /// empty, each browser still has a little of its own, in memory alone, so that one does not use up what another needs.
     pub(crate) async fn browser(
         &self,
-        session_id: Uuid,
-        user_id: Uuid,
+        browser: &BrowserSession,
         brings_form: bool,
     ) -> Option<Verdict> {
-        let verdict = self.take("session", self.sessions.as_ref()?, user_id).await;
+        let user_id = browser.user_id.0;
+        let verdict = self.take("browser", self.browsers.as_ref()?, user_id).await;
         let forms = self.forms.as_ref().filter(|_| brings_form);
         let verdict = verdict.map(|it| together(it, forms, user_id));
         let verdict = verdict.map(|verdict| match &self.reserves {
-            Some(reserves) if !verdict.allowed() && reserves.allow(session_id, user_id) => {
+            Some(reserves) if !verdict.allowed() && reserves.allow(browser) => {
                 verdict.let_through()
             }
             _ => verdict,
@@ -221,14 +226,30 @@ fn counted(verdict: Option<Verdict>, refused: &Count) -> Option<Verdict> {
 }
 
 impl Reserves {
-    fn allow(&self, session_id: Uuid, user_id: Uuid) -> bool {
-        let now = Instant::now();
-        self.browsers.take(session_id, now).allowed() && self.users.take(user_id, now).allowed()
+    fn allow(&self, browser: &BrowserSession) -> bool {
+        let (now, day) = (Instant::now(), browser.created_at.to_the_day());
+        if !self.browsers.take(browser.id.0, now).allowed() {
+            return false;
+        }
+        let is_allowed = self.days.take((browser.user_id.0, day), now).allowed();
+        if !is_allowed {
+            self.browsers.give_back(browser.id.0);
+        }
+        is_allowed
     }
 }
 
-/// Returns how much several callers may send together, given what each may (docs/decisions.md, R4): a team may have hundreds
-/// of keys, and a user any number of sessions.
+/// Returns how much all keys of a team may send together, given what each may (docs/decisions.md, R4): a team may have
+/// hundreds. At once it is less, since whoever sends anything then waits behind all of that.
+fn keys(each: Policy) -> Policy {
+    Policy {
+        burst: times(each, 5).burst,
+        ..times(each, 20)
+    }
+}
+
+/// Returns how much several callers may send together, given what each may (docs/decisions.md, R4): a user may have any number
+/// of sessions.
 fn times(each: Policy, times: u32) -> Policy {
     Policy {
         per_second: each.per_second.saturating_mul(times),
@@ -236,12 +257,20 @@ fn times(each: Policy, times: u32) -> Policy {
     }
 }
 
-/// Returns how many forms a user may send on the pages, given how many requests (docs/decisions.md, R4): a person sends one at
-/// a time, and each may change something.
+/// Returns how often a user may ask for pages, given how often a program may call (docs/decisions.md, R4): at once less, since
+/// whoever sends anything then waits behind all of that, and a team may have hundreds of users.
+fn pages(requests: Policy) -> Policy {
+    Policy {
+        burst: (requests.burst / 4).max(1),
+        ..requests
+    }
+}
+
+/// Returns how many forms a user may send, given the same: a person sends one at a time, and each may change something.
 fn forms(requests: Policy) -> Policy {
     Policy {
         per_second: (requests.per_second / 10).max(1),
-        burst: (requests.burst / 4).max(1),
+        burst: (requests.burst / 10).max(1),
     }
 }
 
@@ -257,8 +286,22 @@ fn guesses(requests: Policy) -> Policy {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv6Addr;
+    use std::time::Duration;
 
     use super::*;
+
+    /// A browser in which this user is signed in.
+    fn browser(number: u128, user_id: Uuid) -> BrowserSession {
+        let signed_in = Timestamp::from_millis(1_795_211_340_123);
+        BrowserSession {
+            id: Uuid::from_u128(number).into(),
+            user_id: user_id.into(),
+            user_agent: None,
+            created_at: signed_in,
+            signed_in_at: signed_in,
+            last_used_at: signed_in,
+        }
+    }
 
     #[test]
     fn wrong_credentials_are_counted_by_network_and_good_ones_are_not() {
@@ -277,6 +320,24 @@ mod tests {
         assert_eq!(refused.policy(), "\"default\";q=100;w=5");
         assert_eq!(refused.retry_after(), Some(1));
         assert_eq!(limits.guess(address("192.0.2.1")), None);
+    }
+
+    #[tokio::test]
+    async fn all_keys_of_a_team_have_twenty_times_what_one_has_and_at_once_five_times() {
+        let limits = Limits::in_memory(&Settings::default());
+        let team = Holder::Team(Uuid::max());
+        let (begun, mut allowed) = (Instant::now(), 0);
+        let refused = loop {
+            let id = Uuid::from_u128(allowed % 100);
+            let verdict = limits.api_key(id, team).await.unwrap();
+            match verdict.allowed() {
+                true => allowed += 1,
+                false => break verdict,
+            }
+        };
+        let came_back = begun.elapsed().as_millis() * 2;
+        assert!((1_000..=1_001 + came_back).contains(&allowed), "{allowed}");
+        assert_eq!(refused.policy(), "\"default\";q=1000;w=1");
     }
 
     #[tokio::test]
@@ -311,21 +372,21 @@ mod tests {
                     .await;
             }
         }
-        let sent = async |browser| {
-            let (browser, mut allowed) = (Uuid::from_u128(browser), 0);
+        let sent = async |number| {
+            let (browser, mut allowed) = (browser(number, user), 0);
             let refused = loop {
-                let verdict = limits.browser(browser, user, false).await.unwrap();
+                let verdict = limits.browser(&browser, false).await.unwrap();
                 match verdict.allowed() {
                     true => allowed += 1,
                     false => break verdict,
                 }
             };
-            assert_eq!(refused.policy(), "\"default\";q=200;w=2");
+            assert_eq!(refused.policy(), "\"default\";q=50;w=1");
             let came_back = begun.elapsed().as_millis() * 101 / 1_000;
             (allowed, came_back)
         };
         let (first, came_back) = sent(1).await;
-        assert!((210..=211 + came_back).contains(&first), "{first}");
+        assert!((60..=61 + came_back).contains(&first), "{first}");
         let (second, came_back) = sent(2).await;
         assert!((10..=11 + came_back).contains(&second), "{second}");
         // All browsers together have ten times as much.
@@ -335,15 +396,20 @@ mod tests {
             (others, came_back) = (others + sent.0, sent.1);
         }
         assert!((80..=82 + 2 * came_back).contains(&others), "{others}");
+        // Not with those of another day.
+        let mut of_yesterday = browser(21, user);
+        of_yesterday.created_at = of_yesterday.created_at.before(Duration::from_hours(24));
+        let verdict = limits.browser(&of_yesterday, false).await.unwrap();
+        assert!(verdict.allowed());
     }
 
     #[tokio::test]
-    async fn a_user_may_send_a_quarter_as_many_forms_and_a_little_from_each_browser() {
+    async fn a_user_may_send_a_tenth_as_many_forms_and_a_little_from_each_browser() {
         let limits = Limits::in_memory(&Settings::default());
         let (user, begun) = (Uuid::max(), Instant::now());
-        let send = async |browser, brings_form| {
-            let browser = Uuid::from_u128(browser);
-            limits.browser(browser, user, brings_form).await.unwrap()
+        let send = async |number, brings_form| {
+            let browser = browser(number, user);
+            limits.browser(&browser, brings_form).await.unwrap()
         };
         let mut allowed = 0;
         let refused = loop {
@@ -353,9 +419,9 @@ mod tests {
                 false => break verdict,
             }
         };
-        assert_eq!(refused.policy(), "\"default\";q=50;w=5");
+        assert_eq!(refused.policy(), "\"default\";q=20;w=2");
         let came_back = begun.elapsed().as_millis() * 11 / 1_000;
-        assert!((60..=61 + came_back).contains(&allowed), "{allowed}");
+        assert!((30..=31 + came_back).contains(&allowed), "{allowed}");
         assert!(send(1, false).await.allowed());
         assert!(send(2, true).await.allowed());
     }
@@ -371,7 +437,8 @@ mod tests {
         assert_eq!(limits.session(Uuid::nil(), Holder::Service).await, None);
         assert_eq!(limits.address(Ipv6Addr::LOCALHOST.into()).await, None);
         assert_eq!(limits.guess(Ipv6Addr::LOCALHOST.into()), None);
-        assert_eq!(limits.browser(Uuid::nil(), Uuid::nil(), true).await, None);
+        let browser = browser(0, Uuid::nil());
+        assert_eq!(limits.browser(&browser, true).await, None);
         let on = Limits::in_memory(&Settings::default());
         assert_eq!(
             on.address(Ipv6Addr::LOCALHOST.into())

@@ -72,15 +72,17 @@ pub(crate) async fn still_allowed<T, E>(
 }
 
 impl Context {
-    /// Waits for the next turn of a team to make a list, or a page of one ([`Turns`]).
+    /// Waits for the next turn of a team to make a list, or a page of one for this user ([`Turns`]).
     ///
     /// # Errors
     /// [`Error::Overloaded`] when too many wait, or it takes too long.
-    pub(crate) async fn list_turn(&self, team_id: TeamId) -> Result<(), Rejection<Error>> {
-        self.lists
-            .next(team_id.into())
-            .await
-            .map_err(Rejection::Error)
+    pub(crate) async fn list_turn(
+        &self,
+        team_id: TeamId,
+        user_id: Option<UserId>,
+    ) -> Result<(), Rejection<Error>> {
+        let turn = self.lists.next(team_id.into(), user_id).await;
+        turn.map_err(Rejection::Error)
     }
 
     /// The same for a page that this user has of their own.
@@ -88,7 +90,7 @@ impl Context {
     /// # Errors
     /// As for [`list_turn`](Context::list_turn).
     pub(crate) async fn own_page_turn(&self, user_id: UserId) -> Result<(), Rejection<Error>> {
-        let turn = self.own_pages.next(user_id.into()).await;
+        let turn = self.own_pages.next(user_id.into(), None).await;
         turn.map_err(Rejection::Error)
     }
 

@@ -117,8 +117,7 @@ pub(crate) async fn browser(
     let limits = &context.context().limits;
     let (user_id, quota) = (in_browser.user.id.0, limits.of_callers);
     let brings_form = context.request.method() == Method::POST;
-    let session_id = in_browser.session.id.0;
-    let verdict = limits.browser(session_id, user_id, brings_form).await;
+    let verdict = limits.browser(&in_browser.session, brings_form).await;
     let who = (Caller::User(user_id), Bearer::from(&in_browser));
     admit(context, under_way, Some(in_browser), who, verdict, quota).await
 }

@@ -16,6 +16,7 @@ use openapi_dropshot_runtime::{
 };
 
 use super::multipart::{self, Parts};
+use crate::budget::Charge;
 
 pub(crate) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 
@@ -45,6 +46,8 @@ pub(crate) struct Form {
     /// Names and values.
     fields: Vec<(String, String)>,
     file: Bytes,
+    /// What was charged for it.
+    pub(super) charge: Option<Charge>,
 }
 
 #[async_trait]
@@ -107,9 +110,14 @@ impl UnreadForm {
         self.body.remainder()
     }
 
-    /// The most bytes of memory that its body takes while it is read.
+    /// The most bytes of memory that it takes: its body while that is read, and its fields twice, once as they came and once as
+    /// they are used.
     pub(super) fn expected_bytes(&self) -> usize {
-        self.body.expected_bytes()
+        let copies = match self.encoding {
+            Some(Encoding::Url) => 2,
+            _ => 1,
+        };
+        copies * self.body.expected_bytes()
     }
 
     /// Reads the form.
@@ -123,7 +131,11 @@ impl UnreadForm {
             Some(Encoding::Multipart(boundary)) => {
                 let bytes = self.body.read().await?;
                 let Parts { fields, file } = multipart::read(bytes, boundary).await?;
-                Ok(Form { fields, file })
+                Ok(Form {
+                    fields,
+                    file,
+                    charge: None,
+                })
             }
             None => Err(RequestError::media_type(self.otherwise)),
         }
@@ -155,7 +167,7 @@ impl Form {
         }
         Ok(Form {
             fields: form_urlencoded::parse(bytes).into_owned().collect(),
-            file: Bytes::new(),
+            ..Form::default()
         })
     }
 

@@ -1,7 +1,8 @@
 //! Requests whose bodies are on the way: how much memory they may take, and when they are worked on.
 //!
 //! 1. A request is charged to its caller from before its body is read until it has been checked, with all that it may hold
-//!    ([`Budget`](crate::budget::Budget)).
+//!    ([`Budget`](crate::budget::Budget)). A form of a known caller is charged until it is dropped: it may wait for seconds until
+//!    it is shown again, and so may those of hundreds of users. (A form with a file is not: few of them are read at once.)
 //! 2. All client addresses together have a part of that, and an attacker with some forty of them can hold all of it for a
 //!    few bytes, by bodies that do not come. So a request that is refused for that [takes the place](super::places) of
 //!    another that has waited longer. A body that comes with its head, as that of an app does, has arrived before another
@@ -72,7 +73,7 @@ pub(super) async fn received_noting<R: Request, T>(
         let checks = &context.context().checks; // step 3
         checks.check(bearer.holder, arrived, note).await
     };
-    let ((request, noted), permit) = waited_for(context, bearer, bytes, checked).await?;
+    let (((request, noted), _), permit) = waited_for(context, bearer, bytes, checked).await?;
     Ok((request, noted, permit))
 }
 
@@ -85,21 +86,25 @@ pub(crate) async fn received_form(
     bearer: impl Into<Bearer>,
     form: UnreadForm,
 ) -> Result<(Form, Permit), Rejection<Error>> {
-    let bytes = form.expected_bytes();
+    let (bytes, bearer) = (form.expected_bytes(), bearer.into());
     let read = async { Ok(form.read().await?) };
-    waited_for(context, bearer.into(), bytes, read).await
+    let ((mut form, charge), permit) = waited_for(context, bearer, bytes, read).await?;
+    if bearer.holder.is_known() && form.file().is_empty() {
+        form.charge = charge;
+    }
+    Ok((form, permit))
 }
 
-/// Waits for a body of `bytes` bytes, and returns what it resolves to, with a permit.
+/// Waits for a body of `bytes` bytes, and returns what it resolves to, with what was charged for it and a permit.
 async fn waited_for<T>(
     context: &RequestContext,
     bearer: Bearer,
     bytes: usize,
     body: impl Future<Output = Result<T, Rejection<Error>>>,
-) -> Result<(T, Permit), Rejection<Error>> {
+) -> Result<((T, Option<Charge>), Permit), Rejection<Error>> {
     let shared = context.context();
     let received = match bytes {
-        0 => body.await?,
+        0 => (body.await?, None),
         bytes => arrived(context, bearer, bytes, body).await?,
     };
     let permit = shared
@@ -115,23 +120,26 @@ async fn arrived<T>(
     bearer: Bearer,
     bytes: usize,
     body: impl Future<Output = Result<T, Rejection<Error>>>,
-) -> Result<T, Rejection<Error>> {
+) -> Result<(T, Option<Charge>), Rejection<Error>> {
     let shared = context.context();
     let overloaded = || Rejection::Error(Error::Overloaded(Shortage::Bodies));
     let stopping = || Rejection::Error(Error::Overloaded(Shortage::Stopping));
     let body = shared.replica.traffic.body(body);
     let bytes = bytes + price_of_head(&context.request);
-    let received = match OnItsWay::begin(shared, bearer, bytes).ok_or_else(overloaded)? {
-        OnItsWay::Placed(place) => place.unless_taken(body).await.ok_or_else(overloaded)?,
-        OnItsWay::Charged { _charge } => body.await,
+    let (received, charge) = match OnItsWay::begin(shared, bearer, bytes).ok_or_else(overloaded)? {
+        OnItsWay::Placed(place) => {
+            let received = place.unless_taken(body).await.ok_or_else(overloaded)?;
+            (received, None)
+        }
+        OnItsWay::Charged(charge) => (body.await, Some(charge)),
     };
-    received.ok_or_else(stopping)?
+    Ok((received.ok_or_else(stopping)??, charge))
 }
 
 /// What a request holds while its body is on the way.
 enum OnItsWay {
     /// Step 1.
-    Charged { _charge: Charge },
+    Charged(Charge),
     /// Step 2.
     Placed(Place),
 }
@@ -140,7 +148,7 @@ impl OnItsWay {
     /// Reserves `bytes` for a request of `bearer`, if it may have them.
     fn begin(shared: &Context, bearer: Bearer, bytes: usize) -> Option<OnItsWay> {
         if let Some(charge) = shared.bodies.charge(bearer, bytes) {
-            return Some(OnItsWay::Charged { _charge: charge });
+            return Some(OnItsWay::Charged(charge));
         }
         let Holder::Address(network) = bearer.holder else {
             return None;

@@ -7,14 +7,14 @@
 //!
 //! 1. A team makes [a few](Turns::on) lists at once, and its next ones wait for these. A task that waits is not ready, so
 //!    none stands behind it. Some may wait ([`LINE`]); the rest are told to try again, since each has a permit meanwhile.
-//! 2. On SQLite, [some](Turns::on) are made at once in all, and a team or user waits the longer the more it had of late
-//!    ([`crate::ranked`]): a person may have several accounts, and on the pages of each there are lists. On PostgreSQL a list
+//! 2. On SQLite, [some](Turns::on) are made at once in all, and whoever has [used](UsedTime) such turns for longer of late
+//!    waits longer ([`crate::ranked`]): both the team, and on a page the user, who may have several teams. On PostgreSQL a list
 //!    mostly waits for its connection, for which there are turns already; whoever held one of the few turns of all meanwhile
 //!    would keep others from making theirs. What users have of their own, such as the page of their account, or a form that
 //!    they are shown again, is made in turns apart from those of teams ([`Turns::of_users`]): a team may have hundreds of users,
 //!    each a holder like a whole team.
-//! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
-//!    list made without a pause would be done before the next could wait for it.)
+//! 3. A request that has its holder's turn first lets all others that are ready run, for [half of the time](OthersFirst) at
+//!    most. (A list made without a pause would be done before the next could wait for it.)
 //! 4. Whether a request has waited, for its turn or anything else, is known until it is answered: the right of its caller may
 //!    have ended meanwhile ([`has_waited`]).
 //! 5. A turn is kept until the answer is compressed ([`until_answered`]).
@@ -29,23 +29,23 @@ use tokio::time::Instant;
 use super::rejection::Error;
 use crate::admin::Shortage;
 use crate::domain::holder::Holder;
-use crate::limit::SlowLimiter;
+use crate::domain::id::UserId;
 use crate::lines::{Lines, Turn};
 use crate::pause::OthersFirst;
 use crate::ranked::{Permit, Ranked, Room};
 use crate::settings::Database;
+use crate::used_time::UsedTime;
 
 /// How long a request may be served without a second look at who may have the answer.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
-/// How many lists of a holder are counted at most.
-const COUNTED: u32 = 60;
+/// How much later a request waits than it came, by how long its caller has used turns of late. All that may wait are made in
+/// less time than a caller that keeps asking has used.
+const HANDICAP: u32 = 2;
 
-/// Seconds after which one of them is forgotten.
-const FORGOTTEN: u32 = 1;
-
-/// How much later a request waits than it came, for each of them.
-const FOR_EACH: Duration = Duration::from_millis(5);
+/// How much it counts that a request was made, besides the time that it then uses: so the second one of a caller waits longer
+/// than its first.
+const FOR_EACH: Duration = Duration::from_millis(1);
 
 /// How long a request waits behind those of other holders.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -63,7 +63,7 @@ const ROOM: Room = Room {
 /// How many requests of users may wait. A person looks at one page at a time, and each that waits may hold a form of sixty
 /// kilobytes.
 const ROOM_OF_USERS: Room = Room {
-    of_all: 128,
+    of_all: 64,
     of_each: 16,
 };
 
@@ -91,7 +91,25 @@ pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Outp
 pub(super) struct Held {
     has_waited: bool,
     _own: Option<Turn>,
-    _all: Option<Permit>,
+    _all: Option<TimedPermit>,
+}
+
+/// A turn of all, of which it counts how long it is used.
+#[derive(Debug)]
+struct TimedPermit {
+    permit: Permit,
+    used: Arc<UsedTime<Holder>>,
+    by: [Option<Holder>; 2],
+    since: Instant,
+}
+
+impl Drop for TimedPermit {
+    fn drop(&mut self) {
+        let time = self.since.elapsed();
+        for holder in self.by.into_iter().flatten() {
+            self.used.add(holder, time);
+        }
+    }
 }
 
 /// Whether the request that is served by this task has waited: for a turn, or for whatever took long. The time counts from
@@ -113,7 +131,7 @@ pub(super) struct Turns {
     own: Option<Lines<Holder>>,
     /// How many all may have at once, if that is limited.
     all: Option<Arc<Ranked>>,
-    had: SlowLimiter<Holder>,
+    used: Arc<UsedTime<Holder>>,
     others_first: OthersFirst,
 }
 
@@ -148,17 +166,18 @@ impl Turns {
         Turns {
             own: own.map(|own| Lines::new(own, LINE)),
             all: all.map(|(all, room)| Arc::new(Ranked::new(all, room, ()))),
-            had: SlowLimiter::new(COUNTED, FORGOTTEN),
+            used: Arc::default(),
             others_first: OthersFirst::default(),
         }
     }
 
-    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered).
+    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered). On a page, `user` is
+    /// who asks for it.
     ///
     /// # Errors
     /// [`Error::Overloaded`] when too many requests wait for one, or it takes too long.
-    pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
-        let held = self.take(holder).await?;
+    pub(super) async fn next(&self, holder: Holder, user: Option<UserId>) -> Result<(), Error> {
+        let held = self.held(holder, user).await?;
         // Without a request there is nothing to keep it for.
         _ = SERVED.try_with(|it| it.turn.set(Some(held)));
         Ok(())
@@ -169,29 +188,38 @@ impl Turns {
     /// # Errors
     /// As for [`next`](Turns::next).
     pub(super) async fn take(&self, holder: Holder) -> Result<Held, Error> {
+        self.held(holder, None).await
+    }
+
+    async fn held(&self, holder: Holder, user: Option<UserId>) -> Result<Held, Error> {
         let none = || Error::Overloaded(Shortage::Turns);
         let own = match &self.own {
             Some(own) => Some(own.turn(holder).await.ok_or_else(none)?),
             None => None,
         };
+        self.others_first.pause().await; // step 3
+        let by = [Some(holder), user.map(Holder::from)];
         let all = match &self.all {
             Some(all) => {
-                // At most 59.
-                let had = u32::try_from(self.had.count(holder).earlier).unwrap_or(COUNTED);
+                let used = by.iter().flatten().map(|it| self.used.add(*it, FOR_EACH));
+                let handicap = HANDICAP * used.max().unwrap_or_default();
                 let deadline = Instant::now() + QUEUE_TIMEOUT;
-                let all = all.acquire(holder, (), FOR_EACH * had, deadline);
-                Some(all.await.map_err(|_| none())?)
+                let permit = all.acquire(holder, (), handicap, deadline);
+                Some(TimedPermit {
+                    permit: permit.await.map_err(|_| none())?,
+                    used: Arc::clone(&self.used),
+                    by,
+                    since: Instant::now(),
+                })
             }
             None => None,
         };
-        let held = Held {
+        Ok(Held {
             has_waited: own.as_ref().is_some_and(|it| it.has_waited)
-                || all.as_ref().is_some_and(|it| it.has_waited),
+                || all.as_ref().is_some_and(|it| it.permit.has_waited),
             _own: own,
             _all: all,
-        };
-        self.others_first.pause().await; // step 3
-        Ok(held)
+        })
     }
 }
 
@@ -207,7 +235,8 @@ fn cores() -> usize {
 mod tests {
     use futures::FutureExt;
     use tokio::sync::Semaphore;
-    use tokio::task::{JoinHandle, yield_now};
+    use tokio::task::yield_now;
+    use tokio::time::advance;
     use uuid::Uuid;
 
     use super::*;
@@ -228,15 +257,17 @@ mod tests {
     ) -> impl Future<Output = ()> + Send + 'static {
         let (turns, answered) = (Arc::clone(turns), Arc::clone(answered));
         until_answered(async move {
-            turns.next(holder).await.unwrap();
+            turns.next(holder, None).await.unwrap();
             drop(answered.acquire().await);
         })
     }
 
-    /// How many of these are told that too many wait; they are removed.
+    /// How many of these are told that too many wait; they are removed. Each lets others go first before it waits.
     fn refused(waiting: &mut Vec<impl Future<Output = Result<(), Error>> + Unpin>) -> usize {
         let before = waiting.len();
-        waiting.retain_mut(|it| it.now_or_never().is_none());
+        for _ in 0..2 {
+            waiting.retain_mut(|it| it.now_or_never().is_none());
+        }
         before - waiting.len()
     }
 
@@ -247,10 +278,10 @@ mod tests {
         let begun = [(); 2].map(|()| tokio::spawn(request(&turns, team(1), &never)));
         // They take their turns before this goes on.
         yield_now().await;
-        let next = || Box::pin(turns.next(team(1)));
+        let next = || Box::pin(turns.next(team(1), None));
         let mut late = next();
         assert!((&mut late).now_or_never().is_none());
-        turns.next(team(2)).await.unwrap();
+        turns.next(team(2), None).await.unwrap();
         begun[0].abort();
         late.await.unwrap();
         let mut line: Vec<_> = (0..LINE).map(|_| next()).collect();
@@ -265,22 +296,38 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn of_those_who_wait_for_the_turns_of_all_whoever_had_fewer_goes_first() {
+    async fn of_those_who_wait_for_the_turns_of_all_whoever_used_them_for_less_time_goes_first() {
         let turns = Arc::new(Turns::new(Some(1), Some((1, ROOM))));
-        for number in 1..=8 {
-            turns.next(team(number)).await.unwrap();
+        let uses = async |number, user, seconds| {
+            let held = turns.held(team(number), user).await.unwrap();
+            advance(Duration::from_secs(seconds)).await;
+            drop(held);
+        };
+        let somebody = Some(UserId(Uuid::from_u128(1)));
+        uses(1, None, 2).await;
+        uses(2, somebody, 2).await;
+        for _ in 0..10 {
+            uses(3, None, 0).await;
         }
-        let answered = Arc::new(Semaphore::new(0));
-        let many = (1..=8).map(|number| tokio::spawn(request(&turns, team(number), &answered)));
-        let many: Vec<_> = many.collect();
-        yield_now().await;
-        let late = tokio::spawn(request(&turns, team(9), &answered));
-        yield_now().await;
-        // One has it, and the next is of the one who came last.
-        answered.add_permits(2);
-        late.await.unwrap();
-        assert_eq!(many.iter().filter(|it| it.is_finished()).count(), 1);
-        many.iter().for_each(JoinHandle::abort);
+        let now = turns.take(team(9)).await.unwrap();
+        let next = |number, user| Box::pin(turns.held(team(number), user));
+        let mut waiting = [
+            next(1, None),
+            next(4, somebody),
+            next(3, None),
+            next(2, None),
+        ];
+        for one in &mut waiting {
+            assert!(one.now_or_never().is_none());
+        }
+        let [mut of_much, mut of_user, of_little, mut of_team] = waiting;
+        drop(now);
+        let little = of_little.await.unwrap();
+        for one in [&mut of_much, &mut of_user, &mut of_team] {
+            assert!(one.now_or_never().is_none());
+        }
+        drop(little);
+        drop(of_much.await.unwrap());
     }
 
     #[tokio::test(start_paused = true)]
@@ -290,10 +337,11 @@ mod tests {
         let user = |number| Holder::User(Uuid::from_u128(number));
         let one = tokio::spawn(request(&turns, user(0), &never));
         yield_now().await;
-        let next = |number| Box::pin(turns.next(user(number)));
+        yield_now().await;
+        let next = |number| Box::pin(turns.next(user(number), None));
         let mut of_one: Vec<_> = (0..17).map(|_| next(1)).collect();
-        assert_eq!(refused(&mut of_one) + refused(&mut of_one), 1);
-        let mut of_others: Vec<_> = (2..129).map(next).collect();
+        assert_eq!(refused(&mut of_one), 1);
+        let mut of_others: Vec<_> = (2..65).map(next).collect();
         assert_eq!((refused(&mut of_others), refused(&mut of_one)), (0, 15));
         drop((one, of_one, of_others));
     }
@@ -301,6 +349,6 @@ mod tests {
     #[tokio::test]
     async fn whoever_has_a_turn_lets_others_go_first() {
         let turns = turns(1);
-        assert!(Box::pin(turns.next(team(1))).now_or_never().is_none());
+        assert!(Box::pin(turns.next(team(1), None)).now_or_never().is_none());
     }
 }
