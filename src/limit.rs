@@ -27,7 +27,7 @@ use std::fmt::Display;
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use slog::Logger;
 use uuid::Uuid;
@@ -52,6 +52,9 @@ const RESERVE: Policy = Policy {
     burst: 10,
 };
 
+/// How long ago a user signed in with a browser that counts as new.
+const NEW: Duration = Duration::from_hours(24);
+
 /// The limits of a server.
 pub(crate) struct Limits {
     api_keys: Option<Limiter<Uuid>>,
@@ -73,6 +76,8 @@ pub(crate) struct Limits {
     counts: Arc<Counts>,
     /// The limit of an API key or a session, even if limits are off.
     pub of_callers: Policy,
+    /// The limit of a user on the pages, even if limits are off.
+    pub of_browsers: Policy,
     /// The limit of a client address at the token endpoint, even if limits are off.
     pub of_addresses: Policy,
 }
@@ -81,8 +86,8 @@ pub(crate) struct Limits {
 struct Reserves {
     /// Each browser.
     browsers: Limiter<Uuid>,
-    /// All browsers in which a user signed in on a day: a thief may have signed in with thousands.
-    days: Limiter<(Uuid, Timestamp)>,
+    /// All browsers in which a user signed in on the last day, and all others: a thief may have signed in with thousands.
+    new_and_old: Limiter<(Uuid, bool)>,
 }
 
 impl Limits {
@@ -106,13 +111,14 @@ impl Limits {
             forms: on.then(|| Limiter::new(forms(caller))),
             reserves: on.then(|| Reserves {
                 browsers: Limiter::new(RESERVE),
-                days: Limiter::new(times(RESERVE, 10)),
+                new_and_old: Limiter::new(times(RESERVE, 10)),
             }),
             addresses: on.then(|| Limiter::new(address)),
             guesses: on.then(|| Limiter::new(guesses(address))),
             shared: None,
             counts: Arc::default(),
             of_callers: caller,
+            of_browsers: pages(caller),
             of_addresses: address,
         }
     }
@@ -153,14 +159,16 @@ impl Limits {
     pub(crate) async fn browser(
         &self,
         browser: &BrowserSession,
+        now: Timestamp,
         brings_form: bool,
     ) -> Option<Verdict> {
         let user_id = browser.user_id.0;
+        let is_new = now < browser.created_at.after(NEW);
         let verdict = self.take("browser", self.browsers.as_ref()?, user_id).await;
         let forms = self.forms.as_ref().filter(|_| brings_form);
         let verdict = verdict.map(|it| together(it, forms, user_id));
         let verdict = verdict.map(|verdict| match &self.reserves {
-            Some(reserves) if !verdict.allowed() && reserves.allow(browser) => {
+            Some(reserves) if !verdict.allowed() && reserves.allow(browser, is_new) => {
                 verdict.let_through()
             }
             _ => verdict,
@@ -226,16 +234,16 @@ fn counted(verdict: Option<Verdict>, refused: &Count) -> Option<Verdict> {
 }
 
 impl Reserves {
-    fn allow(&self, browser: &BrowserSession) -> bool {
-        let (now, day) = (Instant::now(), browser.created_at.to_the_day());
+    fn allow(&self, browser: &BrowserSession, is_new: bool) -> bool {
+        let now = Instant::now();
         if !self.browsers.take(browser.id.0, now).allowed() {
             return false;
         }
-        let is_allowed = self.days.take((browser.user_id.0, day), now).allowed();
-        if !is_allowed {
+        let verdict = self.new_and_old.take((browser.user_id.0, is_new), now);
+        if !verdict.allowed() {
             self.browsers.give_back(browser.id.0);
         }
-        is_allowed
+        verdict.allowed()
     }
 }
 
@@ -286,20 +294,20 @@ fn guesses(requests: Policy) -> Policy {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv6Addr;
-    use std::time::Duration;
 
     use super::*;
 
+    const NOW: Timestamp = Timestamp::from_millis(1_795_211_340_123);
+
     /// A browser in which this user is signed in.
     fn browser(number: u128, user_id: Uuid) -> BrowserSession {
-        let signed_in = Timestamp::from_millis(1_795_211_340_123);
         BrowserSession {
             id: Uuid::from_u128(number).into(),
             user_id: user_id.into(),
             user_agent: None,
-            created_at: signed_in,
-            signed_in_at: signed_in,
-            last_used_at: signed_in,
+            created_at: NOW,
+            signed_in_at: NOW,
+            last_used_at: NOW,
         }
     }
 
@@ -375,7 +383,7 @@ mod tests {
         let sent = async |number| {
             let (browser, mut allowed) = (browser(number, user), 0);
             let refused = loop {
-                let verdict = limits.browser(&browser, false).await.unwrap();
+                let verdict = limits.browser(&browser, NOW, false).await.unwrap();
                 match verdict.allowed() {
                     true => allowed += 1,
                     false => break verdict,
@@ -396,10 +404,10 @@ mod tests {
             (others, came_back) = (others + sent.0, sent.1);
         }
         assert!((80..=82 + 2 * came_back).contains(&others), "{others}");
-        // Not with those of another day.
-        let mut of_yesterday = browser(21, user);
-        of_yesterday.created_at = of_yesterday.created_at.before(Duration::from_hours(24));
-        let verdict = limits.browser(&of_yesterday, false).await.unwrap();
+        // Not with those that are older.
+        let mut old = browser(21, user);
+        old.created_at = NOW.before(NEW);
+        let verdict = limits.browser(&old, NOW, false).await.unwrap();
         assert!(verdict.allowed());
     }
 
@@ -409,7 +417,7 @@ mod tests {
         let (user, begun) = (Uuid::max(), Instant::now());
         let send = async |number, brings_form| {
             let browser = browser(number, user);
-            limits.browser(&browser, brings_form).await.unwrap()
+            limits.browser(&browser, NOW, brings_form).await.unwrap()
         };
         let mut allowed = 0;
         let refused = loop {
@@ -438,7 +446,7 @@ mod tests {
         assert_eq!(limits.address(Ipv6Addr::LOCALHOST.into()).await, None);
         assert_eq!(limits.guess(Ipv6Addr::LOCALHOST.into()), None);
         let browser = browser(0, Uuid::nil());
-        assert_eq!(limits.browser(&browser, true).await, None);
+        assert_eq!(limits.browser(&browser, NOW, true).await, None);
         let on = Limits::in_memory(&Settings::default());
         assert_eq!(
             on.address(Ipv6Addr::LOCALHOST.into())

@@ -17,24 +17,33 @@ use tokio::time::Instant;
 /// After how long time that was used counts half.
 const HALF_LIFE: Duration = Duration::from_secs(10);
 
-/// How many callers are counted at most: about 300 KB.
-const CALLERS: usize = 4_096;
+/// How many callers are counted at most: about 230 KB.
+const CALLERS: usize = 3_500;
 
 /// Who has used less counts as one who has used nothing.
 const LEAST: Duration = Duration::from_millis(1);
 
+/// How long after room was made it is not made again, as it takes a tenth of a millisecond.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// The time that callers have used.
 #[derive(Debug)]
-pub(crate) struct UsedTime<K> {
+pub(crate) struct UsedTime<K>(Mutex<State<K>>);
+
+#[derive(Debug)]
+struct State<K> {
     /// What each had used at a moment, as it counted then.
-    by: Mutex<HashMap<K, (Duration, Instant)>>,
+    by: HashMap<K, (Duration, Instant)>,
+    /// When room was last made.
+    made_room: Option<Instant>,
 }
 
 impl<K> Default for UsedTime<K> {
     fn default() -> UsedTime<K> {
-        UsedTime {
-            by: Mutex::default(),
-        }
+        UsedTime(Mutex::new(State {
+            by: HashMap::default(),
+            made_room: None,
+        }))
     }
 }
 
@@ -42,24 +51,33 @@ impl<K: Eq + Hash> UsedTime<K> {
     /// Adds what `caller` has just used. Returns what it had used before, as that counts now.
     pub(crate) fn add(&self, caller: K, time: Duration) -> Duration {
         let now = Instant::now();
-        let mut by = self.by();
-        if let Some(used) = by.get_mut(&caller) {
+        let mut state = self.state();
+        if let Some(used) = state.by.get_mut(&caller) {
             let before = counts(*used, now);
             *used = (before + time, now);
             return before;
         }
-        if by.len() >= CALLERS {
-            by.retain(|_, used| counts(*used, now) >= LEAST);
+        if state.by.len() >= CALLERS {
+            state.make_room(now);
         }
-        if by.len() < CALLERS {
-            by.insert(caller, (time, now));
+        if state.by.len() < CALLERS {
+            state.by.insert(caller, (time, now));
         }
         Duration::ZERO
     }
 
-    fn by(&self) -> MutexGuard<'_, HashMap<K, (Duration, Instant)>> {
+    fn state(&self) -> MutexGuard<'_, State<K>> {
         // Nothing panics while it is locked.
-        self.by.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Eq + Hash> State<K> {
+    fn make_room(&mut self, now: Instant) {
+        if self.made_room.is_none_or(|at| now - at >= PAUSE) {
+            self.made_room = Some(now);
+            self.by.retain(|_, used| counts(*used, now) >= LEAST);
+        }
     }
 }
 
@@ -114,12 +132,12 @@ mod tests {
         for caller in 1..2 * CALLERS {
             used.add(caller, LEAST / 2);
         }
-        assert!(used.by().len() <= CALLERS);
+        assert!(used.state().by.len() <= CALLERS);
         assert_eq!(used.add(0, SECOND), SECOND);
         for caller in 1..2 * CALLERS {
             used.add(caller, SECOND);
         }
-        assert_eq!(used.by().len(), CALLERS);
+        assert_eq!(used.state().by.len(), CALLERS);
         assert_eq!(used.add(0, SECOND), 2 * SECOND);
     }
 }

@@ -72,16 +72,12 @@ pub(crate) async fn still_allowed<T, E>(
 }
 
 impl Context {
-    /// Waits for the next turn of a team to make a list, or a page of one for this user ([`Turns`]).
+    /// Waits for the next turn of a team to make a list, or a page of one ([`Turns`]).
     ///
     /// # Errors
     /// [`Error::Overloaded`] when too many wait, or it takes too long.
-    pub(crate) async fn list_turn(
-        &self,
-        team_id: TeamId,
-        user_id: Option<UserId>,
-    ) -> Result<(), Rejection<Error>> {
-        let turn = self.lists.next(team_id.into(), user_id).await;
+    pub(crate) async fn list_turn(&self, team_id: TeamId) -> Result<(), Rejection<Error>> {
+        let turn = self.lists.next(team_id.into()).await;
         turn.map_err(Rejection::Error)
     }
 
@@ -90,7 +86,7 @@ impl Context {
     /// # Errors
     /// As for [`list_turn`](Context::list_turn).
     pub(crate) async fn own_page_turn(&self, user_id: UserId) -> Result<(), Rejection<Error>> {
-        let turn = self.own_pages.next(user_id.into(), None).await;
+        let turn = self.own_pages.next(user_id.into()).await;
         turn.map_err(Rejection::Error)
     }
 

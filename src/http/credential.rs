@@ -115,9 +115,10 @@ pub(crate) async fn browser(
     };
     let under_way = under_way(context)?;
     let limits = &context.context().limits;
-    let (user_id, quota) = (in_browser.user.id.0, limits.of_callers);
+    let (user_id, quota) = (in_browser.user.id.0, limits.of_browsers);
     let brings_form = context.request.method() == Method::POST;
-    let verdict = limits.browser(&in_browser.session, brings_form).await;
+    let (browser, now) = (&in_browser.session, app(context).now());
+    let verdict = limits.browser(browser, now, brings_form).await;
     let who = (Caller::User(user_id), Bearer::from(&in_browser));
     admit(context, under_way, Some(in_browser), who, verdict, quota).await
 }

@@ -110,14 +110,14 @@ impl UnreadForm {
         self.body.remainder()
     }
 
-    /// The most bytes of memory that it takes: its body while that is read, and its fields twice, once as they came and once as
-    /// they are used.
+    /// Whether a file may come with it.
+    pub(super) fn has_file(&self) -> bool {
+        matches!(self.encoding, Some(Encoding::Multipart(_)))
+    }
+
+    /// The most bytes of memory that its body takes while it is read.
     pub(super) fn expected_bytes(&self) -> usize {
-        let copies = match self.encoding {
-            Some(Encoding::Url) => 2,
-            _ => 1,
-        };
-        copies * self.body.expected_bytes()
+        self.body.expected_bytes()
     }
 
     /// Reads the form.

@@ -31,7 +31,7 @@ pub(super) async fn list_products(
     let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);
     let after = request.after.as_ref().map(|cursor| cursor.as_str());
     let list = async {
-        context.context().list_turn(caller.team_id, None).await?;
+        context.context().list_turn(caller.team_id).await?;
         let list = app(context).list_products(&caller, status, limit, after);
         Ok(list.await?)
     };

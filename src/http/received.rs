@@ -86,12 +86,13 @@ pub(crate) async fn received_form(
     bearer: impl Into<Bearer>,
     form: UnreadForm,
 ) -> Result<(Form, Permit), Rejection<Error>> {
-    let (bytes, bearer) = (form.expected_bytes(), bearer.into());
+    let bearer = bearer.into();
+    let is_kept = bearer.holder.is_known() && !form.has_file();
+    // Its fields are there as they came, and once more as they are used.
+    let bytes = form.expected_bytes() * if is_kept { 2 } else { 1 };
     let read = async { Ok(form.read().await?) };
     let ((mut form, charge), permit) = waited_for(context, bearer, bytes, read).await?;
-    if bearer.holder.is_known() && form.file().is_empty() {
-        form.charge = charge;
-    }
+    form.charge = charge.filter(|_| is_kept);
     Ok((form, permit))
 }
 

@@ -31,10 +31,7 @@ pub(super) async fn list_links(
     let request = request.check().await?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
     let list = async {
-        context
-            .context()
-            .list_turn(team_id, Some(caller.user_id))
-            .await?;
+        context.context().list_turn(team_id).await?;
         Ok(app.list_links(caller.user_id, team_id, item_id).await?)
     };
     let check = async |_: &Vec<ShareLink>| {

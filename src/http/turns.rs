@@ -7,14 +7,15 @@
 //!
 //! 1. A team makes [a few](Turns::on) lists at once, and its next ones wait for these. A task that waits is not ready, so
 //!    none stands behind it. Some may wait ([`LINE`]); the rest are told to try again, since each has a permit meanwhile.
-//! 2. On SQLite, [some](Turns::on) are made at once in all, and whoever has [used](UsedTime) such turns for longer of late
-//!    waits longer ([`crate::ranked`]): both the team, and on a page the user, who may have several teams. On PostgreSQL a list
+//! 2. On SQLite, [some](Turns::on) are made at once in all, and a team or user waits the longer the more time it has
+//!    [used](UsedTime) for them of late ([`crate::ranked`]): one list may take twenty times what another does. On PostgreSQL a list
 //!    mostly waits for its connection, for which there are turns already; whoever held one of the few turns of all meanwhile
 //!    would keep others from making theirs. What users have of their own, such as the page of their account, or a form that
 //!    they are shown again, is made in turns apart from those of teams ([`Turns::of_users`]): a team may have hundreds of users,
 //!    each a holder like a whole team.
-//! 3. A request that has its holder's turn first lets all others that are ready run, for [half of the time](OthersFirst) at
-//!    most. (A list made without a pause would be done before the next could wait for it.)
+//! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
+//!    list made without a pause would be done before the next could wait for it, and of those that wait, each would be made
+//!    right behind the one before.)
 //! 4. Whether a request has waited, for its turn or anything else, is known until it is answered: the right of its caller may
 //!    have ended meanwhile ([`has_waited`]).
 //! 5. A turn is kept until the answer is compressed ([`until_answered`]).
@@ -24,12 +25,11 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::rejection::Error;
 use crate::admin::Shortage;
 use crate::domain::holder::Holder;
-use crate::domain::id::UserId;
 use crate::lines::{Lines, Turn};
 use crate::pause::OthersFirst;
 use crate::ranked::{Permit, Ranked, Room};
@@ -39,15 +39,14 @@ use crate::used_time::UsedTime;
 /// How long a request may be served without a second look at who may have the answer.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
-/// How much later a request waits than it came, by how long its caller has used turns of late. All that may wait are made in
-/// less time than a caller that keeps asking has used.
-const HANDICAP: u32 = 2;
-
-/// How much it counts that a request was made, besides the time that it then uses: so the second one of a caller waits longer
+/// How much it counts that a request was made, besides the time that it then uses: so the second one of a holder waits longer
 /// than its first.
-const FOR_EACH: Duration = Duration::from_millis(1);
+const FOR_EACH: Duration = Duration::from_micros(200);
 
-/// How long a request waits behind those of other holders.
+/// How much later than it came a request waits at most: less than it may wait, so that nobody is only refused.
+const LONGEST_HANDICAP: Duration = Duration::from_secs(3);
+
+/// How long a request waits for its turns.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How many list requests of one team may wait. They are made within a fifth of a second, and a key may ask for two hundred
@@ -97,18 +96,15 @@ pub(super) struct Held {
 /// A turn of all, of which it counts how long it is used.
 #[derive(Debug)]
 struct TimedPermit {
-    permit: Permit,
+    _permit: Permit,
     used: Arc<UsedTime<Holder>>,
-    by: [Option<Holder>; 2],
+    by: Holder,
     since: Instant,
 }
 
 impl Drop for TimedPermit {
     fn drop(&mut self) {
-        let time = self.since.elapsed();
-        for holder in self.by.into_iter().flatten() {
-            self.used.add(holder, time);
-        }
+        self.used.add(self.by, self.since.elapsed());
     }
 }
 
@@ -171,13 +167,12 @@ impl Turns {
         }
     }
 
-    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered). On a page, `user` is
-    /// who asks for it.
+    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered).
     ///
     /// # Errors
     /// [`Error::Overloaded`] when too many requests wait for one, or it takes too long.
-    pub(super) async fn next(&self, holder: Holder, user: Option<UserId>) -> Result<(), Error> {
-        let held = self.held(holder, user).await?;
+    pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
+        let held = self.take(holder).await?;
         // Without a request there is nothing to keep it for.
         _ = SERVED.try_with(|it| it.turn.set(Some(held)));
         Ok(())
@@ -188,39 +183,46 @@ impl Turns {
     /// # Errors
     /// As for [`next`](Turns::next).
     pub(super) async fn take(&self, holder: Holder) -> Result<Held, Error> {
-        self.held(holder, None).await
-    }
-
-    async fn held(&self, holder: Holder, user: Option<UserId>) -> Result<Held, Error> {
         let none = || Error::Overloaded(Shortage::Turns);
+        let deadline = Instant::now() + QUEUE_TIMEOUT;
         let own = match &self.own {
-            Some(own) => Some(own.turn(holder).await.ok_or_else(none)?),
-            None => None,
-        };
-        self.others_first.pause().await; // step 3
-        let by = [Some(holder), user.map(Holder::from)];
-        let all = match &self.all {
-            Some(all) => {
-                let used = by.iter().flatten().map(|it| self.used.add(*it, FOR_EACH));
-                let handicap = HANDICAP * used.max().unwrap_or_default();
-                let deadline = Instant::now() + QUEUE_TIMEOUT;
-                let permit = all.acquire(holder, (), handicap, deadline);
-                Some(TimedPermit {
-                    permit: permit.await.map_err(|_| none())?,
-                    used: Arc::clone(&self.used),
-                    by,
-                    since: Instant::now(),
-                })
+            Some(own) => {
+                let turn = timeout_at(deadline, own.turn(holder)).await;
+                Some(turn.ok().flatten().ok_or_else(none)?)
             }
             None => None,
         };
+        let all = match &self.all {
+            Some(all) => {
+                let handicap = handicap(self.used.add(holder, FOR_EACH));
+                let permit = all.acquire(holder, (), handicap, deadline);
+                Some(permit.await.map_err(|_| none())?)
+            }
+            None => None,
+        };
+        let has_waited = own.as_ref().is_some_and(|it| it.has_waited)
+            || all.as_ref().is_some_and(|it| it.has_waited);
+        self.others_first.pause().await; // step 3
+        let all = all.map(|permit| TimedPermit {
+            _permit: permit,
+            used: Arc::clone(&self.used),
+            by: holder,
+            since: Instant::now(),
+        });
         Ok(Held {
-            has_waited: own.as_ref().is_some_and(|it| it.has_waited)
-                || all.as_ref().is_some_and(|it| it.permit.has_waited),
+            has_waited,
             _own: own,
             _all: all,
         })
     }
+}
+
+/// How much later than it came a request waits, if its holder has used so much time: whoever has used more waits longer, however
+/// much that is.
+fn handicap(used: Duration) -> Duration {
+    let (used, longest) = (used.as_secs_f64(), LONGEST_HANDICAP.as_secs_f64());
+    // Less than the longest.
+    LONGEST_HANDICAP.mul_f64(used / (used + longest))
 }
 
 fn all_but_one() -> usize {
@@ -257,7 +259,7 @@ mod tests {
     ) -> impl Future<Output = ()> + Send + 'static {
         let (turns, answered) = (Arc::clone(turns), Arc::clone(answered));
         until_answered(async move {
-            turns.next(holder, None).await.unwrap();
+            turns.next(holder).await.unwrap();
             drop(answered.acquire().await);
         })
     }
@@ -278,10 +280,10 @@ mod tests {
         let begun = [(); 2].map(|()| tokio::spawn(request(&turns, team(1), &never)));
         // They take their turns before this goes on.
         yield_now().await;
-        let next = || Box::pin(turns.next(team(1), None));
+        let next = || Box::pin(turns.next(team(1)));
         let mut late = next();
         assert!((&mut late).now_or_never().is_none());
-        turns.next(team(2), None).await.unwrap();
+        turns.next(team(2)).await.unwrap();
         begun[0].abort();
         late.await.unwrap();
         let mut line: Vec<_> = (0..LINE).map(|_| next()).collect();
@@ -298,36 +300,52 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn of_those_who_wait_for_the_turns_of_all_whoever_used_them_for_less_time_goes_first() {
         let turns = Arc::new(Turns::new(Some(1), Some((1, ROOM))));
-        let uses = async |number, user, seconds| {
-            let held = turns.held(team(number), user).await.unwrap();
-            advance(Duration::from_secs(seconds)).await;
-            drop(held);
-        };
-        let somebody = Some(UserId(Uuid::from_u128(1)));
-        uses(1, None, 2).await;
-        uses(2, somebody, 2).await;
+        let seconds = Duration::from_secs;
+        for (number, time) in [(1, seconds(60)), (2, seconds(600))] {
+            drop(turns.take(team(number)).await.unwrap());
+            turns.used.add(team(number), time);
+        }
         for _ in 0..10 {
-            uses(3, None, 0).await;
+            drop(turns.take(team(3)).await.unwrap());
         }
         let now = turns.take(team(9)).await.unwrap();
-        let next = |number, user| Box::pin(turns.held(team(number), user));
-        let mut waiting = [
-            next(1, None),
-            next(4, somebody),
-            next(3, None),
-            next(2, None),
-        ];
-        for one in &mut waiting {
+        let next = |number| Box::pin(turns.take(team(number)));
+        let [mut of_most, mut of_much, mut of_little] = [next(2), next(1), next(3)];
+        for one in [&mut of_most, &mut of_much, &mut of_little] {
             assert!(one.now_or_never().is_none());
         }
-        let [mut of_much, mut of_user, of_little, mut of_team] = waiting;
         drop(now);
         let little = of_little.await.unwrap();
-        for one in [&mut of_much, &mut of_user, &mut of_team] {
+        for one in [&mut of_most, &mut of_much] {
             assert!(one.now_or_never().is_none());
         }
         drop(little);
-        drop(of_much.await.unwrap());
+        let much = of_much.await.unwrap();
+        assert!((&mut of_most).now_or_never().is_none());
+        drop(much);
+        of_most.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_used_them_all_the_time_is_served_beside_one_who_always_comes_anew() {
+        let turns = Arc::new(Turns::new(None, Some((1, ROOM))));
+        turns.used.add(team(1), Duration::from_hours(1));
+        let mut of_much = Box::pin(turns.take(team(1)));
+        let mut held = turns.take(team(2)).await.unwrap();
+        assert!((&mut of_much).now_or_never().is_none());
+        for number in 3.. {
+            let mut next = Box::pin(turns.take(team(number)));
+            assert!((&mut next).now_or_never().is_none());
+            advance(Duration::from_millis(100)).await;
+            drop(held);
+            // With its turn, it first lets others run.
+            let served = [(); 2].map(|()| (&mut of_much).now_or_never());
+            if let Some(served) = served.into_iter().flatten().next() {
+                served.unwrap();
+                break;
+            }
+            held = next.await.unwrap();
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -338,7 +356,7 @@ mod tests {
         let one = tokio::spawn(request(&turns, user(0), &never));
         yield_now().await;
         yield_now().await;
-        let next = |number| Box::pin(turns.next(user(number), None));
+        let next = |number| Box::pin(turns.next(user(number)));
         let mut of_one: Vec<_> = (0..17).map(|_| next(1)).collect();
         assert_eq!(refused(&mut of_one), 1);
         let mut of_others: Vec<_> = (2..65).map(next).collect();
@@ -349,6 +367,6 @@ mod tests {
     #[tokio::test]
     async fn whoever_has_a_turn_lets_others_go_first() {
         let turns = turns(1);
-        assert!(Box::pin(turns.next(team(1), None)).now_or_never().is_none());
+        assert!(Box::pin(turns.next(team(1))).now_or_never().is_none());
     }
 }

@@ -159,16 +159,15 @@ impl Visit {
     /// Waits for a turn to make a long page of a team.
     ///
     /// # Errors
-    /// When too many wait for one, or it takes too long; as for [`signed_in`](Visit::signed_in).
+    /// When too many wait for one, or it takes too long.
     pub(super) async fn list_turn(&self, team_id: TeamId) -> Result<(), Failure> {
-        let user_id = Some(self.user_id()?);
-        Ok(self.context.context().list_turn(team_id, user_id).await?)
+        Ok(self.context.context().list_turn(team_id).await?)
     }
 
     /// Waits for a turn to make a long page that the user has of their own.
     ///
     /// # Errors
-    /// As for [`list_turn`](Visit::list_turn).
+    /// As for [`list_turn`](Visit::list_turn), and for [`signed_in`](Visit::signed_in).
     pub(super) async fn own_page_turn(&self) -> Result<(), Failure> {
         let user_id = self.user_id()?;
         Ok(self.context.context().own_page_turn(user_id).await?)

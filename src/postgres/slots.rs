@@ -302,7 +302,8 @@ impl Slots {
 }
 
 /// How many turns there are for all scripts, for all changes, for those in transactions of their own, for those that have met a
-/// lock, for what ends a right, and for that once it has met a lock.
+/// lock, for what ends a right, and for that once it has met a lock. The last four are an eighth more than all changes: who has
+/// none of these comes first there.
 fn sizes(usable: usize) -> [usize; 6] {
     let part = |of: usize| (usable / of).max(1);
     let any_changes = (usable - part(8)).max(1);
@@ -312,6 +313,7 @@ fn sizes(usable: usize) -> [usize; 6] {
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
+    use uuid::Uuid;
 
     use super::*;
 
@@ -338,6 +340,19 @@ mod tests {
         assert_eq!(usable(), 16);
         slots.none_left(0);
         assert_eq!(usable(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn endings_that_wait_for_a_lock_leave_turns_to_those_that_do_not() {
+        let slots = Slots::new(16, &Arc::default());
+        let ending = async |number, met_lock| {
+            let user = Holder::Ending(Uuid::from_u128(number));
+            slots.take(user, Purpose::Change { met_lock }).await
+        };
+        let waiting = [ending(1, true).await, ending(2, true).await];
+        assert!(Box::pin(ending(3, true)).now_or_never().is_none());
+        assert!(Box::pin(ending(3, false)).now_or_never().is_some());
+        drop(waiting);
     }
 
     #[tokio::test(start_paused = true)]

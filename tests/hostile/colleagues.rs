@@ -1,11 +1,12 @@
-//! Many users of one team, or one of many teams, each within the limits of a user.
+//! Many users, of one team or of many, each within the limits of a user.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use test_support::caller::Request;
+use test_support::caller::{Caller, Request};
 use test_support::given;
+use test_support::port;
 
 use crate::attack;
 use crate::others::Others;
@@ -16,6 +17,9 @@ use crate::somebody::Somebody;
 
 /// How many forms of each user are under way.
 const AT_ONCE: usize = 5;
+
+/// How many large forms a user sends at once to a page with many keys.
+const FORMS: usize = 12;
 
 /// How long half of the others' lists may take at most. It took seconds while one turn at a time went around among all users and
 /// teams.
@@ -43,18 +47,21 @@ async fn long_pages_of_many_teams_keep_no_other_from_its_lists() {
     let _turn = attack::turn().await;
     let mut somebody = given!(Somebody::new().await);
     let mut pages = Vec::new();
-    let user = somebody.user.to_string();
-    for _ in 0..sized(8, 20) {
+    for number in 0..sized(6, 20) {
         let team = given!(somebody.service.new_team()).id;
-        let add = ["member", "add", "--team", &team, "--user", &user, "--role"];
-        given!(somebody.service.command(&[&add[..], &["owner"]].concat()));
-        let path = format!("/teams/{team}/settings/integrations/api-keys");
-        pages.push(Request::new("GET", path).header("cookie", &somebody.cookie));
         somebody.team = team.parse().expect("an id");
         given!(somebody.pile_up_keys(500));
+        let cookie = given!(somebody.new_colleague(number, "owner").await);
+        let path = format!("/teams/{team}/settings/integrations/api-keys");
+        pages.push(Request::new("GET", path).header("cookie", &cookie));
     }
     let others = given!(Others::of(&somebody.service).await);
-    let page = somebody.send(pages[0].clone(), 200).await;
+    let begun = Instant::now();
+    for page in &pages {
+        let answer = somebody.service.caller.send_unchecked(page.clone()).await;
+        assert_eq!(answer.expect("an answer comes").status, 200);
+    }
+    let page = begun.elapsed() / u32::try_from(pages.len()).expect("there are few");
     let shown = Arc::new(AtomicUsize::new(0));
     let attackers = pages.iter().flat_map(|page| [page; 2]).map(|page| {
         let (caller, page) = (somebody.service.caller.clone(), page.clone());
@@ -62,15 +69,16 @@ async fn long_pages_of_many_teams_keep_no_other_from_its_lists() {
         tokio::spawn(async move {
             loop {
                 let answer = caller.send_unchecked(page.clone()).await;
-                shown.fetch_add(
-                    usize::from(answer.is_ok_and(|it| it.status == 200)),
-                    Ordering::Relaxed,
-                );
+                match answer.is_ok_and(|it| it.status == 200) {
+                    true => _ = shown.fetch_add(1, Ordering::Relaxed),
+                    // It has asked too often.
+                    false => tokio::time::sleep(Duration::from_millis(20)).await,
+                }
             }
         })
     });
     let attackers: Vec<_> = attackers.collect();
-    // As long as it takes until the others have made as many requests as were counted of anybody.
+    // Until what each has used of late is known.
     others.list_for(Duration::from_secs(8)).await;
     let took = others.list_for(Duration::from_secs(4)).await;
     for attacker in attackers {
@@ -79,8 +87,53 @@ async fn long_pages_of_many_teams_keep_no_other_from_its_lists() {
     let shown = shown.load(Ordering::Relaxed);
     assert!(shown > 2 * pages.len(), "{shown} pages were shown");
     // They waited for one of each team.
-    let most = 3 * page;
+    let most = (3 * page).max(Duration::from_millis(30));
     assert!(took <= most, "half of the lists took {took:?} of {most:?}");
+}
+
+/// What waits for the turns of a team may be as many forms as its users send.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forms_that_wait_for_a_turn_count_as_memory_of_their_user() {
+    let _turn = attack::turn().await;
+    let address = format!("127.0.0.1:{}", port::free());
+    let somebody = given!(Somebody::with(&[("INVOICING_OPERATIONS_LISTEN", &address)]).await);
+    given!(somebody.pile_up_keys(500));
+    let operators = Caller::new(format!("http://{address}"));
+    let held = async || {
+        let metrics = operators.send_unchecked(Request::new("GET", "/metrics"));
+        let metrics = metrics.await.expect("an answer comes").body;
+        let metrics = String::from_utf8_lossy(&metrics);
+        let line = |line: &str| {
+            line.strip_prefix(r#"invoicing_transfer_bytes{of="bodies"} "#)?
+                .parse()
+                .ok()
+        };
+        metrics.lines().find_map(line).unwrap_or(0)
+    };
+    let path = format!("/teams/{}/settings/integrations/api-keys", somebody.team);
+    let refused = format!("mode=none&name={}", "a".repeat(60_000));
+    let refused = form(&path, &refused).header("cookie", &somebody.cookie);
+    let senders: Vec<_> = (0..FORMS)
+        .map(|_| {
+            let (caller, refused) = (somebody.service.caller.clone(), refused.clone());
+            tokio::spawn(async move {
+                let answer = caller.send_unchecked(refused).await;
+                assert_eq!(answer.expect("an answer comes").status, 422);
+            })
+        })
+        .collect();
+    let mut most = 0;
+    while senders.iter().any(|it| !it.is_finished()) {
+        most = most.max(held().await);
+    }
+    for sender in senders {
+        sender.await.expect("it is shown again");
+    }
+    assert!(
+        most > 120_000 * (FORMS - 2),
+        "{most} bytes were held at most"
+    );
+    assert_eq!(held().await, 0);
 }
 
 /// Each of the forms is refused, on a page that shows it again, with five bytes for each of its own.

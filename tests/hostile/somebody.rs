@@ -20,7 +20,13 @@ pub struct Somebody {
 
 impl Somebody {
     pub async fn new() -> Result<Somebody, Skip> {
-        let service = Service::own(BINARY, &[("INVOICING_ORIGIN", ORIGIN)])?;
+        Somebody::with(&[]).await
+    }
+
+    /// The same, of a server with these settings.
+    pub async fn with(settings: &[(&str, &str)]) -> Result<Somebody, Skip> {
+        let settings = [&[("INVOICING_ORIGIN", ORIGIN)], settings].concat();
+        let service = Service::own(BINARY, &settings)?;
         let team = service.new_team()?.id;
         let (user, cookie) = signed_in(&service).await?;
         let id = user.to_string();
