@@ -68,7 +68,7 @@ async fn a_download_ends_with_the_membership_and_with_the_session_of_its_reader(
                 .service
                 .command(&["member", "list", "--team", &somebody.team.to_string()])
         );
-    let is_it = |it: &&serde_json::Value| it["email"] == "viewer-0@example.com";
+    let is_it = |it: &&serde_json::Value| it["email"] == "colleague-0@example.com";
     let viewer = members
         .as_array()
         .and_then(|all| all.iter().find(is_it))
