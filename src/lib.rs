@@ -14,6 +14,7 @@ pub mod cli;
 mod client_address;
 pub mod domain;
 mod fair_room;
+mod fair_time;
 pub mod generated;
 pub mod http;
 mod limit;
@@ -39,7 +40,6 @@ mod tls;
 pub mod trace;
 mod traffic;
 mod turns;
-mod used_time;
 mod weak_map;
 
 /// Compiles the example of the README.

@@ -105,13 +105,13 @@ impl Limits {
         Self {
             api_keys: on.then(|| Limiter::new(caller)),
             sessions: on.then(|| Limiter::new(caller)),
-            teams: on.then(|| Limiter::new(keys(caller))),
-            users: on.then(|| Limiter::new(times(caller, 5))),
+            teams: on.then(|| Limiter::new(together_at_once(caller, 20, 5))),
+            users: on.then(|| Limiter::new(together_at_once(caller, 5, 1))),
             browsers: on.then(|| Limiter::new(pages(caller))),
             forms: on.then(|| Limiter::new(forms(caller))),
             reserves: on.then(|| Reserves {
                 browsers: Limiter::new(RESERVE),
-                new_and_old: Limiter::new(times(RESERVE, 10)),
+                new_and_old: Limiter::new(together_at_once(RESERVE, 10, 10)),
             }),
             addresses: on.then(|| Limiter::new(address)),
             guesses: on.then(|| Limiter::new(guesses(address))),
@@ -247,21 +247,12 @@ impl Reserves {
     }
 }
 
-/// Returns how much all keys of a team may send together, given what each may (docs/decisions.md, R4): a team may have
-/// hundreds. At once it is less, since whoever sends anything then waits behind all of that.
-fn keys(each: Policy) -> Policy {
-    Policy {
-        burst: times(each, 5).burst,
-        ..times(each, 20)
-    }
-}
-
-/// Returns how much several callers may send together, given what each may (docs/decisions.md, R4): a user may have any number
-/// of sessions.
-fn times(each: Policy, times: u32) -> Policy {
+/// Returns how much several callers may send together, given what each may (docs/decisions.md, R4): a team may have hundreds
+/// of keys, and a user any number of sessions. At once it is less, since whoever sends anything then waits behind all of that.
+fn together_at_once(each: Policy, times: u32, times_at_once: u32) -> Policy {
     Policy {
         per_second: each.per_second.saturating_mul(times),
-        burst: each.burst.saturating_mul(times),
+        burst: each.burst.saturating_mul(times_at_once),
     }
 }
 
@@ -349,7 +340,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_apps_of_a_user_have_five_times_what_one_session_has() {
+    async fn all_apps_of_a_user_have_five_times_what_one_session_has_and_at_once_as_much() {
         let limits = Limits::in_memory(&Settings::default());
         let (user, other) = (Holder::User(Uuid::max()), Holder::User(Uuid::nil()));
         let begun = Instant::now();
@@ -363,8 +354,8 @@ mod tests {
             }
         }
         let came_back = begun.elapsed().as_millis() / 2;
-        assert!((1_000..=1_001 + came_back).contains(&allowed), "{allowed}");
-        assert_eq!(refused.unwrap().policy(), "\"default\";q=1000;w=2");
+        assert!((200..=201 + came_back).contains(&allowed), "{allowed}");
+        assert_eq!(refused.unwrap().policy(), "\"default\";q=200;w=1");
         let verdict = limits.session(Uuid::max(), other).await.unwrap();
         assert!(verdict.allowed());
     }

@@ -133,6 +133,21 @@ impl<C: Crowds> Ranked<C> {
         handicap: Duration,
         deadline: Instant,
     ) -> Result<Permit<C>, Error> {
+        let came = Instant::now() + handicap;
+        self.acquire_from(holder, crowd, came, deadline).await
+    }
+
+    /// The same, as if the caller had come then.
+    ///
+    /// # Errors
+    /// As for [`acquire`](Ranked::acquire).
+    pub(crate) async fn acquire_from(
+        self: &Arc<Self>,
+        holder: Holder,
+        crowd: C::Crowd,
+        came: Instant,
+        deadline: Instant,
+    ) -> Result<Permit<C>, Error> {
         let (permit, comes) = oneshot::channel();
         let _waiting = {
             let mut state = self.state();
@@ -145,7 +160,7 @@ impl<C: Crowds> Ranked<C> {
                 });
             }
             state.came += 1;
-            let key = (Instant::now() + handicap, state.came);
+            let key = (came, state.came);
             state.insert(crowd, key, Waiter { holder, permit });
             // Whoever waits for it is told.
             if let Some((crowd, last)) = state.beyond(holder, self.room, &self.crowds) {

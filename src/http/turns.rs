@@ -7,12 +7,11 @@
 //!
 //! 1. A team makes [a few](Turns::on) lists at once, and its next ones wait for these. A task that waits is not ready, so
 //!    none stands behind it. Some may wait ([`LINE`]); the rest are told to try again, since each has a permit meanwhile.
-//! 2. On SQLite, [some](Turns::on) are made at once in all, and a team or user waits the longer the more time it has
-//!    [used](UsedTime) for them of late ([`crate::ranked`]): one list may take twenty times what another does. On PostgreSQL a list
-//!    mostly waits for its connection, for which there are turns already; whoever held one of the few turns of all meanwhile
-//!    would keep others from making theirs. What users have of their own, such as the page of their account, or a form that
-//!    they are shown again, is made in turns apart from those of teams ([`Turns::of_users`]): a team may have hundreds of users,
-//!    each a holder like a whole team.
+//! 2. On SQLite, [some](Turns::on) are made at once in all, and teams and users who wait for them have the same time each
+//!    ([`FairTime`]): one list may take twenty times what another does. On PostgreSQL a list mostly waits for its connection,
+//!    for which there are turns already; whoever held one of the few turns of all meanwhile would keep others from making
+//!    theirs. What users have of their own, such as the page of their account, or a form that they are shown again, is made in
+//!    turns apart from those of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team.
 //! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
 //!    list made without a pause would be done before the next could wait for it, and of those that wait, each would be made
 //!    right behind the one before.)
@@ -30,21 +29,14 @@ use tokio::time::{Instant, timeout_at};
 use super::rejection::Error;
 use crate::admin::Shortage;
 use crate::domain::holder::Holder;
+use crate::fair_time::FairTime;
 use crate::lines::{Lines, Turn};
 use crate::pause::OthersFirst;
 use crate::ranked::{Permit, Ranked, Room};
 use crate::settings::Database;
-use crate::used_time::UsedTime;
 
 /// How long a request may be served without a second look at who may have the answer.
 const AT_ONCE: Duration = Duration::from_millis(50);
-
-/// How much it counts that a request was made, besides the time that it then uses: so the second one of a holder waits longer
-/// than its first.
-const FOR_EACH: Duration = Duration::from_micros(200);
-
-/// How much later than it came a request waits at most: less than it may wait, so that nobody is only refused.
-const LONGEST_HANDICAP: Duration = Duration::from_secs(3);
 
 /// How long a request waits for its turns.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -93,18 +85,18 @@ pub(super) struct Held {
     _all: Option<TimedPermit>,
 }
 
-/// A turn of all, of which it counts how long it is used.
+/// A turn of all, of which it is noted how long it takes.
 #[derive(Debug)]
 struct TimedPermit {
     _permit: Permit,
-    used: Arc<UsedTime<Holder>>,
-    by: Holder,
+    time: Arc<FairTime<Holder>>,
+    holder: Holder,
     since: Instant,
 }
 
 impl Drop for TimedPermit {
     fn drop(&mut self) {
-        self.used.add(self.by, self.since.elapsed());
+        self.time.took(&self.holder, self.since.elapsed());
     }
 }
 
@@ -127,7 +119,7 @@ pub(super) struct Turns {
     own: Option<Lines<Holder>>,
     /// How many all may have at once, if that is limited.
     all: Option<Arc<Ranked>>,
-    used: Arc<UsedTime<Holder>>,
+    time: Arc<FairTime<Holder>>,
     others_first: OthersFirst,
 }
 
@@ -162,7 +154,7 @@ impl Turns {
         Turns {
             own: own.map(|own| Lines::new(own, LINE)),
             all: all.map(|(all, room)| Arc::new(Ranked::new(all, room, ()))),
-            used: Arc::default(),
+            time: Arc::default(),
             others_first: OthersFirst::default(),
         }
     }
@@ -194,9 +186,11 @@ impl Turns {
         };
         let all = match &self.all {
             Some(all) => {
-                let handicap = handicap(self.used.add(holder, FOR_EACH));
-                let permit = all.acquire(holder, (), handicap, deadline);
-                Some(permit.await.map_err(|_| none())?)
+                let start = self.time.start(holder);
+                let permit = all.acquire_from(holder, (), start, deadline);
+                let permit = permit.await.map_err(|_| none())?;
+                self.time.serve(start);
+                Some(permit)
             }
             None => None,
         };
@@ -205,8 +199,8 @@ impl Turns {
         self.others_first.pause().await; // step 3
         let all = all.map(|permit| TimedPermit {
             _permit: permit,
-            used: Arc::clone(&self.used),
-            by: holder,
+            time: Arc::clone(&self.time),
+            holder,
             since: Instant::now(),
         });
         Ok(Held {
@@ -215,14 +209,6 @@ impl Turns {
             _all: all,
         })
     }
-}
-
-/// How much later than it came a request waits, if its holder has used so much time: whoever has used more waits longer, however
-/// much that is.
-fn handicap(used: Duration) -> Duration {
-    let (used, longest) = (used.as_secs_f64(), LONGEST_HANDICAP.as_secs_f64());
-    // Less than the longest.
-    LONGEST_HANDICAP.mul_f64(used / (used + longest))
 }
 
 fn all_but_one() -> usize {
@@ -298,54 +284,27 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn of_those_who_wait_for_the_turns_of_all_whoever_used_them_for_less_time_goes_first() {
+    async fn of_those_who_wait_for_the_turns_of_all_whoever_had_less_time_goes_first() {
         let turns = Arc::new(Turns::new(Some(1), Some((1, ROOM))));
-        let seconds = Duration::from_secs;
-        for (number, time) in [(1, seconds(60)), (2, seconds(600))] {
-            drop(turns.take(team(number)).await.unwrap());
-            turns.used.add(team(number), time);
+        let take = |number| Box::pin(turns.take(team(number)));
+        for (number, seconds) in [(1, 2), (2, 5), (3, 0)] {
+            let held = take(number).await.unwrap();
+            advance(Duration::from_secs(seconds)).await;
+            drop(held);
         }
-        for _ in 0..10 {
-            drop(turns.take(team(3)).await.unwrap());
-        }
-        let now = turns.take(team(9)).await.unwrap();
-        let next = |number| Box::pin(turns.take(team(number)));
-        let [mut of_most, mut of_much, mut of_little] = [next(2), next(1), next(3)];
+        let now = take(9).await.unwrap();
+        let [mut of_most, mut of_much, mut of_little] = [take(2), take(1), take(3)];
         for one in [&mut of_most, &mut of_much, &mut of_little] {
             assert!(one.now_or_never().is_none());
         }
         drop(now);
         let little = of_little.await.unwrap();
-        for one in [&mut of_most, &mut of_much] {
-            assert!(one.now_or_never().is_none());
-        }
+        assert!((&mut of_most).now_or_never().is_none());
         drop(little);
         let much = of_much.await.unwrap();
         assert!((&mut of_most).now_or_never().is_none());
         drop(much);
         of_most.await.unwrap();
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn whoever_used_them_all_the_time_is_served_beside_one_who_always_comes_anew() {
-        let turns = Arc::new(Turns::new(None, Some((1, ROOM))));
-        turns.used.add(team(1), Duration::from_hours(1));
-        let mut of_much = Box::pin(turns.take(team(1)));
-        let mut held = turns.take(team(2)).await.unwrap();
-        assert!((&mut of_much).now_or_never().is_none());
-        for number in 3.. {
-            let mut next = Box::pin(turns.take(team(number)));
-            assert!((&mut next).now_or_never().is_none());
-            advance(Duration::from_millis(100)).await;
-            drop(held);
-            // With its turn, it first lets others run.
-            let served = [(); 2].map(|()| (&mut of_much).now_or_never());
-            if let Some(served) = served.into_iter().flatten().next() {
-                served.unwrap();
-                break;
-            }
-            held = next.await.unwrap();
-        }
     }
 
     #[tokio::test(start_paused = true)]
