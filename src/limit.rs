@@ -52,7 +52,7 @@ const RESERVE: Policy = Policy {
     burst: 10,
 };
 
-/// How long ago a user signed in with a browser that counts as new.
+/// For how long a browser in which a user has signed in is new.
 const NEW: Duration = Duration::from_hours(24);
 
 /// The limits of a server.
@@ -86,7 +86,7 @@ pub(crate) struct Limits {
 struct Reserves {
     /// Each browser.
     browsers: Limiter<Uuid>,
-    /// All browsers in which a user signed in on the last day, and all others: a thief may have signed in with thousands.
+    /// All of a user's browsers that are [new](NEW), and all others: a thief may have signed in with thousands.
     new_and_old: Limiter<(Uuid, bool)>,
 }
 
