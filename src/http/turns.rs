@@ -250,7 +250,8 @@ mod tests {
         })
     }
 
-    /// How many of these are told that too many wait; they are removed. Each lets others go first before it waits.
+    /// How many of these are told that too many wait; they are removed. One that has to leave for
+    /// another finds that out the next time it is asked.
     fn refused(waiting: &mut Vec<impl Future<Output = Result<(), Error>> + Unpin>) -> usize {
         let before = waiting.len();
         for _ in 0..2 {

@@ -78,7 +78,7 @@ async fn long_pages_of_many_teams_keep_no_other_from_its_lists() {
         })
     });
     let attackers: Vec<_> = attackers.collect();
-    // Until what each has used of late is known.
+    // Until the attackers have sent what they may send at once, and go on at their rate.
     others.list_for(Duration::from_secs(8)).await;
     let took = others.list_for(Duration::from_secs(4)).await;
     for attacker in attackers {
