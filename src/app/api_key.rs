@@ -12,8 +12,8 @@ use super::membership::lock_team;
 use super::team::require_team;
 use crate::domain::Error;
 use crate::domain::api_key::{
-    ApiKey, EXPIRED_FOR, KEYS_PER_TEAM, ListedApiKey, RotatedApiKey, Scope, ShownApiKey,
-    is_well_formed, new_key,
+    ApiKey, ApiKeyPlace, EXPIRED_FOR, KEYS_PER_TEAM, ListedApiKey, RotatedApiKey, Scope,
+    ShownApiKey, is_well_formed, new_key,
 };
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::catalog::Mode;
@@ -126,8 +126,8 @@ impl App {
         self.store.read(Holder::Service, calls).await
     }
 
-    /// At most `limit` keys of a team, for a person who manages it: first the valid ones, then the others, each newest
-    /// first, so that no number of invalid keys hides one that works.
+    /// The keys of a team, for a person who manages it: first the valid ones, then the others, each newest first, so
+    /// that no number of invalid keys hides one that works.
     ///
     /// # Errors
     /// [`Error::NotAMember`] and [`Error::RoleInsufficient`]; any store error.
@@ -135,11 +135,11 @@ impl App {
         &self,
         user_id: UserId,
         team_id: TeamId,
-        limit: u32,
+        part: Part<ApiKeyPlace>,
     ) -> Result<Vec<ListedApiKey>, Error> {
         let now = self.now();
         let calls = async move |sql: Sql<'_>| {
-            let keys = api_key::list_newest(team_id, now, limit);
+            let keys = api_key::list_newest(team_id, now, part);
             let (_, keys) = sql
                 .run((require_role(team_id, user_id, Role::may_manage), keys))
                 .await?;

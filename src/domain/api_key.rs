@@ -14,6 +14,8 @@
 //!    that the old one was made with. The old key works on for the overlap, but never longer than it would have;
 //!    without an overlap, it is revoked.
 
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
 use std::time::Duration;
 
 use super::Error;
@@ -90,14 +92,49 @@ pub struct ShownApiKey {
     pub last_used_from: Option<String>,
 }
 
-/// The same, with the maker's name.
+/// The same, in a list for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedApiKey {
     /// The key.
     pub shown: ShownApiKey,
     /// The maker's name, if they are still in the team.
     pub maker: Option<String>,
+    /// Where it is in the list.
+    pub place: ApiKeyPlace,
 }
+
+/// Where a key is in a list in which the valid keys come first, then the others, each newest first. It says in which of the two
+/// the key was when it was listed: that may have changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApiKeyPlace {
+    /// Among the valid ones.
+    Valid(ApiKeyId),
+    /// Among the others.
+    Ended(ApiKeyId),
+}
+
+impl Display for ApiKeyPlace {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            ApiKeyPlace::Valid(id) => id.fmt(f),
+            ApiKeyPlace::Ended(id) => write!(f, "{ENDED}{id}"),
+        }
+    }
+}
+
+impl FromStr for ApiKeyPlace {
+    type Err = <ApiKeyId as FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<ApiKeyPlace, Self::Err> {
+        match text.strip_prefix(ENDED) {
+            Some(id) => id.parse().map(ApiKeyPlace::Ended),
+            None => text.parse().map(ApiKeyPlace::Valid),
+        }
+    }
+}
+
+/// What comes before the id of a key that is not valid.
+const ENDED: &str = "ended-";
 
 impl ApiKey {
     /// Checks that the key may change anything.

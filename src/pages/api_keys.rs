@@ -15,6 +15,7 @@ use super::confirm::confirmed;
 use super::cookies::Cookie;
 use super::failure::Failure;
 use super::frame::{Frame, FramedTeam};
+use super::pager::Pager;
 use super::route::{Answer, Route, TeamPath};
 use super::site::Site;
 use super::text::Time;
@@ -29,15 +30,13 @@ use crate::domain::time::Timestamp;
 use crate::http::{Api, Form};
 use crate::settings::Span;
 
-/// The most keys that are listed.
-const KEYS: u32 = 500;
-
 #[derive(Template)]
 #[template(path = "api_keys.html")]
 struct ApiKeysPage {
     frame: Frame,
     path: String,
     keys: Vec<KeyRow>,
+    pager: Pager,
     /// The key that was just made.
     made: Option<String>,
     typed: Typed,
@@ -63,7 +62,7 @@ struct KeyRow {
 }
 
 impl KeyRow {
-    fn new(ListedApiKey { shown, maker }: ListedApiKey, now: Timestamp) -> KeyRow {
+    fn new(ListedApiKey { shown, maker, .. }: ListedApiKey, now: Timestamp) -> KeyRow {
         let ShownApiKey {
             key,
             last_used_from,
@@ -261,10 +260,11 @@ async fn page(visit: &Visit, team: FramedTeam, said: Said) -> Answer {
         complaint,
         refused,
     } = said;
-    let user_id = visit.user_id()?;
+    let (user_id, now) = (visit.user_id()?, visit.app().now());
+    let (mut pager, part) = Pager::new(visit, path(team.id))?;
     visit.list_turn(team.id).await?;
-    let keys = visit.app().list_newest_api_keys(user_id, team.id, KEYS);
-    let now = visit.app().now();
+    let keys = visit.app().list_newest_api_keys(user_id, team.id, part);
+    let keys = pager.page(keys.await?, |it| it.place);
     let row = |key| KeyRow::new(key, now);
     let was_made = made.is_some();
     let status = match complaint.is_some() || refused.is_some() {
@@ -273,7 +273,8 @@ async fn page(visit: &Visit, team: FramedTeam, said: Said) -> Answer {
     };
     let page = ApiKeysPage {
         path: path(team.id),
-        keys: keys.await?.into_iter().map(row).collect(),
+        keys: keys.into_iter().map(row).collect(),
+        pager,
         frame: Frame::of_team(visit, team),
         made,
         typed,

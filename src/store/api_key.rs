@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use uuid::Uuid;
 
 use super::{Batch, Sql, fair};
-use crate::domain::api_key::{ApiKey, ListedApiKey, ShownApiKey};
+use crate::domain::api_key::{ApiKey, ApiKeyPlace, ListedApiKey, ShownApiKey};
 use crate::domain::id::{ApiKeyId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::secret::Digest;
@@ -69,29 +69,45 @@ const LISTED: &str = text!(
          WHERE member.team_id = $1 AND user_id = created_by) FROM api_key WHERE "
 );
 
-fn read_listed(row: &mut Columns<'_>) -> Result<ListedApiKey, ScriptError> {
+fn read_listed(
+    row: &mut Columns<'_>,
+    place: fn(ApiKeyId) -> ApiKeyPlace,
+) -> Result<ListedApiKey, ScriptError> {
+    let shown = read_shown(row)?;
     Ok(ListedApiKey {
-        shown: read_shown(row)?,
+        place: place(shown.key.id),
+        shown,
         maker: row.take()?,
     })
 }
 
-/// At most `limit` keys of a team: the valid ones first, then the others, each newest first.
+/// The keys of a team: the valid ones first, then the others, each newest first.
 pub fn list_newest(
     team_id: TeamId,
     now: Timestamp,
-    limit: u32,
+    part: Part<ApiKeyPlace>,
 ) -> impl Batch<Out = Vec<ListedApiKey>> {
+    let limit = part.limit;
+    let all = ApiKeyId(Uuid::max());
+    let (valid_before, ended_before) = match part.after {
+        None => (all, all),
+        Some(ApiKeyPlace::Valid(id)) => (id, all),
+        Some(ApiKeyPlace::Ended(id)) => (ApiKeyId(Uuid::nil()), id),
+    };
     // There are at most a few hundred. They are sorted here, as PostgreSQL might scan from the newest key on.
-    let valid = sql!(LISTED, UNREVOKED_AFTER, "$2");
+    let valid = sql!(LISTED, UNREVOKED_AFTER, "$2 AND id < $3");
     // Few valid keys lie between these.
     let ended = sql!(
         LISTED,
         "team_id = $1 AND (revoked_at IS NOT NULL OR coalesce(expires_at, 9223372036854775807) <= $2) \
-         ORDER BY id DESC LIMIT $3"
+         AND id < $3 ORDER BY id DESC LIMIT $4"
     );
-    let valid = valid.with(values![team_id, now]).all(read_listed);
-    let ended = ended.with(values![team_id, now, limit]).all(read_listed);
+    let valid = valid
+        .with(values![team_id, now, valid_before])
+        .all(|row| read_listed(row, ApiKeyPlace::Valid));
+    let ended = ended
+        .with(values![team_id, now, ended_before, limit])
+        .all(|row| read_listed(row, ApiKeyPlace::Ended));
     (valid, ended).rule(move |(mut keys, ended)| {
         keys.sort_by_key(|it| Reverse(it.shown.key.id));
         keys.extend(ended);

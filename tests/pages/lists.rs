@@ -64,6 +64,11 @@ fn gather(service: &Service) {
                 format!("id = {id}, digest = {digest}")
             }),
             copies("session", |_| format!("id = {id}")),
+            // Every second one has ended.
+            copies("api_key", |number| {
+                let end = if number % 2 == 0 { "1" } else { "NULL" };
+                format!("id = {id}, digest = {digest}, name = 'A key of a crowd {number}', revoked_at = {end}")
+            }),
         ]
         .concat(),
     );
@@ -107,8 +112,14 @@ async fn a_long_list_is_shown_in_pages_that_leave_nobody_out() {
     let team = team(&service, "Acme");
     let mut owner = signed_in(&service, &team, "owner").await;
     app(&service, "owner@example.com", "one").await;
+    let key = ["--team", &team, "--mode", "test", "--scope", "read-only"];
+    service
+        .command(&[&["api-key", "create"][..], &key].concat())
+        .unwrap();
     gather(&service);
     let members = format!("/teams/{team}/settings/members");
+    let keys = format!("/teams/{team}/settings/integrations/api-keys");
+    let key = "<th scope=\"row\">A key of ";
     let browsers = "end-browser-session\">\n      <input type=\"hidden\" name=\"id\" value=\"";
     let apps = "end-session\">\n      <input type=\"hidden\" name=\"id\" value=\"";
     let left = "/account/leave\">\n      <input type=\"hidden\" name=\"id\" value=\"";
@@ -117,6 +128,7 @@ async fn a_long_list_is_shown_in_pages_that_leave_nobody_out() {
         ("/", "Pages", "<p><a href=\"/teams/", 1),
         ("/account", "Pages of teams", left, 1),
         // This browser is not offered for signing out.
+        (&keys, "Pages of keys", key, 0),
         ("/account/devices", "Pages of browsers", browsers, 0),
         ("/account/devices", "Pages of apps", apps, 1),
     ] {

@@ -322,13 +322,26 @@ async fn a_key_that_works_is_not_hidden_behind_those_that_have_ended() {
         app.revoke_api_key(&by, revoked.id).await.unwrap();
     }
     service.clock.advance(minute);
-    let listed = app.list_newest_api_keys(owner.user_id, team, 2).await;
-    let listed = listed.unwrap();
+    let listed = async |after, limit| {
+        let part = Part { after, limit };
+        let listed = app.list_newest_api_keys(owner.user_id, team, part);
+        listed.await.unwrap()
+    };
+    let all = listed(None, 9).await;
+    assert_eq!(all.len(), 5);
+    let (mut walked, mut after) = (Vec::new(), None);
+    while let [one] = &listed(after, 1).await[..] {
+        after = Some(one.place);
+        walked.push(one.clone());
+    }
+    assert_eq!(walked, all);
+    let listed = listed(None, 2).await;
     assert_eq!(listed[0].shown.key.id, works.id);
     assert_eq!(listed[0].maker.as_deref(), Some("Bo"));
     assert!(listed[1].shown.key.revoked_at.is_some());
     let member = join(app, team, "m@example.com", Role::Member).await;
-    assert_may_not(app.list_newest_api_keys(member.user_id, team, 2).await);
+    let of_member = app.list_newest_api_keys(member.user_id, team, Part::one());
+    assert_may_not(of_member.await);
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServ
     let (mode, scope) = (Mode::Test, Scope::ReadOnly);
     let made = app.create_api_key(&actor, team, mode, scope, Some("Shop"), None);
     let (key, _) = made.await.unwrap();
-    app.list_newest_api_keys(person.user_id, team, 9)
+    app.list_newest_api_keys(person.user_id, team, Part::one())
         .await
         .unwrap();
     let rotated = app.rotate_api_key(&actor, key.id, None).await.unwrap();
