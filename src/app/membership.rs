@@ -216,10 +216,10 @@ pub(super) async fn end_invitations(
     role: Option<Role>,
 ) -> Result<(), ScriptError> {
     let made = sql.run(invitation::list_made_by(team_id, user_id)).await?;
-    for ended in made.iter().filter(|it| !it.is_in_force(role)) {
-        sql.run(invitation::delete(team_id, ended.id)).await?;
-    }
-    Ok(())
+    let ended = made.iter().filter(|it| !it.is_in_force(role));
+    // Together: there may be two hundred, and the database may be far away.
+    let deletes: Vec<_> = ended.map(|it| invitation::delete(team_id, it.id)).collect();
+    sql.run(deletes).await.map(drop)
 }
 
 /// Records an event for each of the keys that were revoked together; `event` is what they have in common.

@@ -24,6 +24,7 @@ use invoicing::store::open;
 use openapi_dropshot_runtime::json;
 
 use super::relay::{Relay, migrated};
+use super::signed_in::{actor, assert_no_link, join};
 use super::support::{live_key, plain, with_sku};
 
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
@@ -267,4 +268,31 @@ async fn what_a_round_trip_costs() {
         let [near, far] = [&columns[0][number], &columns[1][number]].map(Duration::as_micros);
         println!("{name:<34} {trips:>5} {near:>6} us {far:>6} us");
     }
+}
+
+#[tokio::test]
+async fn a_role_ends_in_as_many_round_trips_however_many_invitations_end_with_it() {
+    let (relay, app) = service("", Duration::ZERO).await;
+    let mut round_trips = Vec::new();
+    // For the first, statements are prepared.
+    for invitations in [2, 1, 30] {
+        let team = app.create_team("Acme").await.unwrap().id;
+        let email = format!("admin-{invitations}@example.com");
+        let admin = join(&app, team, &email, Role::Admin).await;
+        let by = actor(&admin);
+        let mut links = Vec::new();
+        for number in 0..invitations {
+            let email = format!("{number}@example.com");
+            let invited = app.invite(&by, team, &email, Role::Viewer);
+            links.push(invited.await.unwrap().secret);
+        }
+        relay.take();
+        let demoted = app.set_role(&Actor::Operator, team, admin.user_id, Role::Viewer);
+        demoted.await.unwrap();
+        round_trips.push(relay.take().len());
+        for link in links {
+            assert_no_link(app.get_invitation(&link).await);
+        }
+    }
+    assert_eq!(round_trips[1], round_trips[2]);
 }
