@@ -29,21 +29,29 @@ use crate::turns::{Turn, Turns};
 /// How often another connection is tried while the server has no slot for it.
 const TRIED_EVERY: Duration = Duration::from_secs(1);
 
+/// Which connections.
+#[derive(Clone, Copy, Debug)]
+enum Among {
+    All,
+    /// Each change takes one of these: step 4.
+    AnyChange,
+    /// A change of a team or a user in a transaction of its own, which may wait for a lock, also takes a turn among these. One
+    /// person may be several holders, who wait for each other's locks.
+    Changes,
+    /// Once it has met a lock, a turn among these instead.
+    WaitingChanges,
+    /// An import takes a turn among these instead: once it has its locks, it keeps its connection for seconds.
+    Imports,
+    /// What ends a right in a team takes a turn among these instead.
+    Endings,
+    /// Once it has met a lock, a turn among these. It keeps its connection while it waits for that.
+    WaitingEndings,
+}
+
 /// The turns at the connections.
 pub(super) struct Slots {
-    all: Turns,
-    /// A change of a team or a user in a transaction of its own, which may wait for a lock, also takes a turn among these, which
-    /// are half as many. One person may be several holders, who wait for each other's locks.
-    changes: Turns,
-    /// Once it has met a lock, a turn among these instead, which are a quarter as many. Not so an import: once it has its
-    /// locks, it would keep the turn for seconds.
-    waiting_changes: Turns,
-    /// What ends a right in a team takes a turn among these instead, which are an eighth as many.
-    endings: Turns,
-    /// Once it has met a lock, a turn among these, which are as many. It keeps its connection while it waits for that.
-    waiting_endings: Turns,
-    /// Each change takes one of these: step 4.
-    any_changes: Turns,
+    /// By [`Among`].
+    turns: [Turns; 7],
     /// The turn of the one change that begins: step 6.
     beginning: Turns,
     /// Changes that have a connection, also if their commits keep it: step 5.
@@ -116,23 +124,9 @@ impl Drop for KeptSlot {
 impl Slots {
     /// Makes the turns of a pool of at most `most` connections.
     pub(super) fn new(most: usize, refused: &Arc<Count>) -> Slots {
-        let all = sizes(most).map(|size| Turns::new(size, refused));
-        let [
-            all,
-            any_changes,
-            changes,
-            waiting_changes,
-            endings,
-            waiting_endings,
-        ] = all;
         let tried = Instant::now();
         Slots {
-            all,
-            changes,
-            waiting_changes,
-            endings,
-            waiting_endings,
-            any_changes,
+            turns: sizes(most).map(|size| Turns::new(size, refused)),
             beginning: Turns::new(1, refused),
             changing: Arc::default(),
             most,
@@ -157,29 +151,31 @@ impl Slots {
                 Purpose::Change { met_lock },
                 Holder::Team(_) | Holder::User(_) | Holder::Browser(_),
             ) => Some(match met_lock {
-                true => &self.waiting_changes,
-                false => &self.changes,
+                true => Among::WaitingChanges,
+                false => Among::Changes,
             }),
-            (Purpose::Change { .. }, Holder::Import(_)) => Some(&self.changes),
+            (Purpose::Change { .. }, Holder::Import(_)) => Some(Among::Imports),
             (Purpose::Change { met_lock }, Holder::Ending(_)) => Some(match met_lock {
-                true => &self.waiting_endings,
-                false => &self.endings,
+                true => Among::WaitingEndings,
+                false => Among::Endings,
             }),
             _ => None,
         };
         let _among_some = match some {
-            Some(turns) => Some(turns.take(holder).await?),
+            Some(some) => Some(self.among(some).take(holder).await?),
             None => None,
         };
         let among_changes = match purpose {
-            Purpose::Change { .. } | Purpose::Group => Some(self.any_changes.take(holder).await?),
+            Purpose::Change { .. } | Purpose::Group => {
+                Some(self.among(Among::AnyChange).take(holder).await?)
+            }
             Purpose::Read => None,
         };
         let beginning = match among_changes.is_some() && self.found().is_unanswered {
             true => Some(self.beginning.take(holder).await?),
             false => None,
         };
-        let _all = self.all.take(holder).await?;
+        let _all = self.among(Among::All).take(holder).await?;
         Ok(Slot {
             _all,
             among_changes,
@@ -208,17 +204,9 @@ impl Slots {
 
     /// How many turns are held, and how many scripts wait for one.
     pub(super) fn state(&self) -> (usize, usize) {
-        let (used, waiting) = self.all.state();
-        let before = [
-            &self.any_changes,
-            &self.changes,
-            &self.waiting_changes,
-            &self.endings,
-            &self.waiting_endings,
-            &self.beginning,
-        ];
-        let before = before.map(|turns| turns.state().1);
-        (used, waiting + before.iter().sum::<usize>())
+        let (used, _) = self.among(Among::All).state();
+        let before = self.turns.iter().chain([&self.beginning]);
+        (used, before.map(|turns| turns.state().1).sum())
     }
 
     /// Step 2: the server has no slot besides those of the pool's `connections`, and of the ones kept by commits. Returns
@@ -237,7 +225,7 @@ impl Slots {
         slot.beginning = None;
         let mut found = self.found();
         if found.kept == 0 {
-            [_, found.most_changes, ..] = sizes(found.usable);
+            found.most_changes = sizes(found.usable)[Among::AnyChange as usize];
         }
         found.kept += 1;
         found.is_unanswered = true;
@@ -275,24 +263,18 @@ impl Slots {
     }
 
     fn resize(&self, found: &Found) {
-        let sizes = sizes(found.usable);
-        let [
-            all,
-            mut any_changes,
-            changes,
-            waiting_changes,
-            endings,
-            waiting_endings,
-        ] = sizes;
+        let mut sizes = sizes(found.usable);
         if found.kept > 0 {
-            any_changes = any_changes.min(found.most_changes);
+            let any_change = &mut sizes[Among::AnyChange as usize];
+            *any_change = found.most_changes.min(*any_change);
         }
-        self.all.resize(all);
-        self.any_changes.resize(any_changes);
-        self.changes.resize(changes);
-        self.waiting_changes.resize(waiting_changes);
-        self.endings.resize(endings);
-        self.waiting_endings.resize(waiting_endings);
+        for (turns, size) in self.turns.iter().zip(sizes) {
+            turns.resize(size);
+        }
+    }
+
+    fn among(&self, among: Among) -> &Turns {
+        &self.turns[among as usize]
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
@@ -301,13 +283,20 @@ impl Slots {
     }
 }
 
-/// How many turns there are for all scripts, for all changes, for those in transactions of their own, for those that have met a
-/// lock, for what ends a right, and for that once it has met a lock. The last four are an eighth more than all changes: who has
-/// none of these comes first there.
-fn sizes(usable: usize) -> [usize; 6] {
+/// How many turns there are, by [`Among`]. What may keep its connection for long (the changes that have met a lock, imports, and
+/// endings that have) leaves a fifth of all to other changes; with fewer than five, it may take all.
+fn sizes(usable: usize) -> [usize; 7] {
     let part = |of: usize| (usable / of).max(1);
-    let any_changes = (usable - part(8)).max(1);
-    [usable, any_changes, part(2), part(4), part(8), part(8)]
+    let any_change = (usable - part(8)).max(1);
+    [
+        usable,
+        any_change,
+        part(2),
+        part(4),
+        part(4),
+        part(8),
+        part(8),
+    ]
 }
 
 #[cfg(test)]
@@ -322,13 +311,13 @@ mod tests {
         let slots = Slots::new(16, &Arc::default());
         let usable = || {
             let usable = slots.found().usable;
-            assert_eq!(slots.all.size(), usable);
+            assert_eq!(slots.among(Among::All).size(), usable);
             usable
         };
         slots.none_left(5);
         drop(slots.take(Holder::Service, Purpose::Read).await);
         assert_eq!(usable(), 5);
-        assert_eq!(slots.changes.size(), 2);
+        assert_eq!(slots.among(Among::Changes).size(), 2);
         tokio::time::advance(TRIED_EVERY).await;
         for _ in 0..2 {
             drop(slots.take(Holder::Service, Purpose::Read).await);
@@ -355,13 +344,22 @@ mod tests {
         drop(waiting);
     }
 
+    #[test]
+    fn what_keeps_its_connection_for_long_leaves_turns_to_other_changes() {
+        for usable in 5..=100 {
+            let [_, any_change, _, waiting, imports, _, waiting_endings] = sizes(usable);
+            let left = any_change - waiting - imports - waiting_endings;
+            assert!(left >= usable / 5, "{left} of {usable}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn connections_that_commits_keep_count_when_the_server_has_no_slot() {
         let slots = Arc::new(Slots::new(16, &Arc::default()));
         let of_commit = slots.take(Holder::Service, Purpose::Group).await.unwrap();
         let kept = slots.keep(of_commit);
         assert!(slots.none_left(2));
-        assert_eq!(slots.all.size(), 3);
+        assert_eq!(slots.among(Among::All).size(), 3);
         assert!(slots.none_left(0));
         drop(kept);
         assert!(!slots.none_left(0));
@@ -413,7 +411,12 @@ mod tests {
         slots.none_left(4);
         let slot = slots.take(Holder::Groups, Purpose::Group).await;
         let kept = slots.keep(slot.unwrap());
-        let sizes = || (slots.all.size(), slots.any_changes.size());
+        let sizes = || {
+            (
+                slots.among(Among::All).size(),
+                slots.among(Among::AnyChange).size(),
+            )
+        };
         slots.one_more();
         assert_eq!(sizes(), (5, 3));
         slots.none_left(0);
