@@ -1,30 +1,33 @@
 //! Shares time fairly between callers who wait for one thing: start-time fair queueing (Goyal, Vin and Cheng, 1996).
 //!
 //! What one request takes may be a hundred times what another does, so whoever counts requests favours callers who ask for
-//! much at once. Here those who wait have the same time each, however many turns that is:
+//! much at once. Here those who wait have the same time each, however many requests that is:
 //!
-//! 1. Each request has a start in virtual time: that of the request that was served last or, if that is later, the end of
-//!    its caller's request before ([`FairTime::start`]). The one with the earliest start is next.
-//! 2. A request ends as much later than it starts as it takes ([`FairTime::took`]). Until that is known, it counts as
-//!    [`FOR_EACH`].
+//! 1. A request starts, in virtual time, [shortly before](CREDIT) the one that was served last or, if that is later, at the end of
+//!    its caller's request before ([`FairTime::start`]). The one with the earliest start is next ([`FairTime::serve`]).
+//! 2. It ends as much later than it starts as it is about to take. That is corrected once it is known ([`FairTime::took`]),
+//!    by no more than [`MOST`]: a process that stood still for seconds says nothing about the caller.
 //!
-//! So whoever asks for less than its share is next, beside any number of others, and whoever comes anew has no more than
-//! those who have been waiting.
+//! So whoever asks for less than its share is next. Whoever comes anew has no more than those who have been waiting. Who has just
+//! had much waits until all others who wait have had as much.
 //!
 //! Memory is bounded: an end that is not later than the present is as good as none, and is forgotten when there are
-//! [`CALLERS`]. If that makes no room, new ones are not kept.
+//! [`CALLERS`]. If that makes no room, neither are those remembered that are the least ahead.
 
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use foldhash::HashMap;
-use tokio::time::Instant;
 
-/// What a request counts until it is known how long it takes.
-const FOR_EACH: Duration = Duration::from_millis(1);
+/// The most that one request counts.
+const MOST: Duration = Duration::from_millis(200);
 
-/// How many callers' ends are kept at most: about 230 KB.
+/// How much earlier than others those may start who have asked for less than their share: about as long as one request takes.
+/// Otherwise one of each caller who always waits would be before the second of such a one.
+const CREDIT: Duration = Duration::from_millis(10);
+
+/// How many callers' ends are kept at most: about 170 KB.
 const CALLERS: usize = 3_500;
 
 /// The virtual time of one thing that callers wait for.
@@ -33,57 +36,65 @@ pub(crate) struct FairTime<K>(Mutex<State<K>>);
 
 #[derive(Debug)]
 struct State<K> {
-    /// The start of the request that was served last. It has nothing to do with the time of day.
-    now: Instant,
+    /// The start of the request that was served last.
+    now: Duration,
     /// The end of the last request of each caller.
-    ends: HashMap<K, Instant>,
+    ends: HashMap<K, Duration>,
 }
 
 impl<K> Default for FairTime<K> {
     fn default() -> FairTime<K> {
         FairTime(Mutex::new(State {
-            now: Instant::now(),
+            now: CREDIT,
             ends: HashMap::default(),
         }))
     }
 }
 
-impl<K: Eq + Hash> FairTime<K> {
-    /// Returns when a request of `caller` starts.
-    pub(crate) fn start(&self, caller: K) -> Instant {
-        let mut state = self.state();
-        let now = state.now;
-        if let Some(end) = state.ends.get_mut(&caller) {
-            let start = now.max(*end);
-            *end = start + FOR_EACH;
-            return start;
-        }
-        if state.ends.len() >= CALLERS {
-            state.ends.retain(|_, end| *end > now);
-        }
-        if state.ends.len() < CALLERS {
-            state.ends.insert(caller, now + FOR_EACH);
-        }
-        now
+impl<K: Copy + Eq + Hash> FairTime<K> {
+    /// When the next request of `caller` starts.
+    pub(crate) fn start(&self, caller: K) -> Duration {
+        self.state().start(caller)
     }
 
-    /// Notes that the request that starts then is served.
-    pub(crate) fn serve(&self, start: Instant) {
+    /// Notes that the next request of `caller` is served, which is about to take that long.
+    pub(crate) fn serve(&self, caller: K, about: Duration) {
         let mut state = self.state();
+        let start = state.start(caller);
         state.now = state.now.max(start);
+        if !state.ends.contains_key(&caller) {
+            state.make_room();
+        }
+        state.ends.insert(caller, start + about);
     }
 
-    /// Notes how long a request of `caller` took.
-    pub(crate) fn took(&self, caller: &K, time: Duration) {
-        if let Some(end) = self.state().ends.get_mut(caller) {
-            // The start of a request added what is taken off here.
-            *end = *end + time - FOR_EACH;
+    /// Notes how long a request of `caller` took that was served as one of `about` that long.
+    pub(crate) fn took(&self, caller: K, about: Duration, time: Duration) {
+        if let Some(end) = self.state().ends.get_mut(&caller) {
+            *end = (*end + time.min(MOST)).saturating_sub(about);
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State<K>> {
         // Nothing panics while it is locked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Copy + Eq + Hash> State<K> {
+    fn start(&self, caller: K) -> Duration {
+        let end = self.ends.get(&caller).copied().unwrap_or_default();
+        end.max(self.now.saturating_sub(CREDIT))
+    }
+
+    fn make_room(&mut self) {
+        if self.ends.len() < CALLERS {
+            return;
+        }
+        let mut ends: Vec<_> = self.ends.values().copied().collect();
+        let (_, median, _) = ends.select_nth_unstable(CALLERS / 2);
+        let past = self.now.max(*median);
+        self.ends.retain(|_, end| *end > past);
     }
 }
 
@@ -96,16 +107,19 @@ mod tests {
     /// Serves the callers, all of whom always wait, for so long. Each takes as many milliseconds as its number says. Returns how
     /// long each was served.
     fn serve_all(fair: &FairTime<u32>, callers: &[u32], time: Duration) -> Vec<Duration> {
-        let mut starts: Vec<_> = callers.iter().map(|it| fair.start(*it)).collect();
         let mut served = vec![Duration::ZERO; callers.len()];
         while served.iter().sum::<Duration>() < time {
-            let next = (0..callers.len()).min_by_key(|it| starts[*it]).unwrap();
-            fair.serve(starts[next]);
-            fair.took(&callers[next], callers[next] * MILLISECOND);
+            let next = (0..callers.len()).min_by_key(|it| fair.start(callers[*it]));
+            let next = next.unwrap();
+            serve(fair, callers[next], callers[next] * MILLISECOND);
             served[next] += callers[next] * MILLISECOND;
-            starts[next] = fair.start(callers[next]);
         }
         served
+    }
+
+    fn serve(fair: &FairTime<u32>, caller: u32, time: Duration) {
+        fair.serve(caller, MILLISECOND);
+        fair.took(caller, MILLISECOND, time);
     }
 
     #[test]
@@ -123,9 +137,8 @@ mod tests {
         for _ in 0..1_000 {
             let many: Vec<_> = (10..40).collect();
             serve_all(&fair, &many, 1_000 * MILLISECOND);
-            let now = fair.state().now;
-            assert_eq!(fair.start(1), now);
-            fair.took(&1, MILLISECOND);
+            assert!((10..40).all(|it| fair.start(1) < fair.start(it)));
+            serve(&fair, 1, MILLISECOND);
         }
     }
 
@@ -140,17 +153,21 @@ mod tests {
     }
 
     #[test]
-    fn those_whose_end_has_passed_make_room_for_others() {
+    fn whoever_was_served_while_everything_stood_still_waits_for_little() {
+        let fair = FairTime::default();
+        serve(&fair, 1, 60_000 * MILLISECOND);
+        assert_eq!(fair.start(1), MOST);
+    }
+
+    #[test]
+    fn those_who_are_the_least_ahead_make_room_for_others() {
         let fair = FairTime::default();
         for caller in 0..10_000 {
-            let start = fair.start(caller);
-            fair.serve(start + Duration::from_secs(1));
+            fair.serve(caller, (caller + 1) * MILLISECOND);
+            assert!(fair.state().ends.len() <= CALLERS);
         }
-        assert!(fair.state().ends.len() <= CALLERS);
-        for caller in 0..10_000 {
-            fair.start(caller);
-            fair.took(&caller, Duration::from_secs(1));
+        for caller in [9_000, 9_999] {
+            assert!(fair.start(caller) >= caller * MILLISECOND);
         }
-        assert_eq!(fair.state().ends.len(), CALLERS);
     }
 }

@@ -37,7 +37,6 @@ use crate::domain::browser_session::BrowserSession;
 use crate::domain::holder::Holder;
 use crate::domain::time::Timestamp;
 use crate::settings::{Settings, Toggle};
-
 use crate::tally::Count;
 
 pub(crate) use bucket::{Policy, Verdict};
@@ -163,12 +162,11 @@ impl Limits {
         brings_form: bool,
     ) -> Option<Verdict> {
         let user_id = browser.user_id.0;
-        let is_new = now < browser.created_at.after(NEW);
         let verdict = self.take("browser", self.browsers.as_ref()?, user_id).await;
         let forms = self.forms.as_ref().filter(|_| brings_form);
         let verdict = verdict.map(|it| together(it, forms, user_id));
         let verdict = verdict.map(|verdict| match &self.reserves {
-            Some(reserves) if !verdict.allowed() && reserves.allow(browser, is_new) => {
+            Some(reserves) if !verdict.allowed() && reserves.allow(browser, now) => {
                 verdict.let_through()
             }
             _ => verdict,
@@ -234,7 +232,8 @@ fn counted(verdict: Option<Verdict>, refused: &Count) -> Option<Verdict> {
 }
 
 impl Reserves {
-    fn allow(&self, browser: &BrowserSession, is_new: bool) -> bool {
+    fn allow(&self, browser: &BrowserSession, now: Timestamp) -> bool {
+        let is_new = now < browser.created_at.after(NEW);
         let now = Instant::now();
         if !self.browsers.take(browser.id.0, now).allowed() {
             return false;

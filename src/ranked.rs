@@ -1,7 +1,8 @@
 //! A semaphore that serves those who had little before those who had much.
 //!
 //! A plain semaphore serves waiters in order of arrival. Then a person with hundreds of accounts is always among the first.
-//! Here each waiter has a handicap, by how much it has recently had: it waits as if it had come that much later.
+//! Here each waiter has a handicap, by how much it has recently had: it waits as if it had come that much later. Or all count as
+//! having come at the same moment ([`Ranked::acquire_from`]), and the handicaps of their crowds alone say who is next.
 //!
 //! Waiters may be of a crowd, such as all of one site, which has a handicap of its own ([`Crowds`]). That changes while they
 //! wait, as others of the crowd are served: those of one crowd keep the order that they have among themselves, however much
@@ -38,24 +39,9 @@ pub(crate) trait Crowds {
     ) -> impl Fn(Self::Crowd) -> Duration;
 }
 
-/// All are of one crowd.
-impl Crowds for () {
-    type Crowd = ();
-
-    fn handicap(&self, (): ()) -> Duration {
-        Duration::ZERO
-    }
-
-    fn serve(&self, (): ()) {}
-
-    fn crowding(_: impl Iterator<Item = ((), usize)>) -> impl Fn(()) -> Duration {
-        |()| Duration::ZERO
-    }
-}
-
 /// The permits, and the waiters.
 #[derive(Debug)]
-pub(crate) struct Ranked<C: Crowds = ()> {
+pub(crate) struct Ranked<C: Crowds> {
     room: Room,
     crowds: C,
     state: Mutex<State<C>>,
@@ -92,7 +78,7 @@ struct Waiter<C: Crowds> {
 
 /// One of the permits, held until dropped.
 #[derive(Debug)]
-pub(crate) struct Permit<C: Crowds = ()> {
+pub(crate) struct Permit<C: Crowds> {
     /// Whether others were before it.
     pub(crate) has_waited: bool,
     of: Arc<Ranked<C>>,
@@ -175,6 +161,11 @@ impl<C: Crowds> Ranked<C> {
         let permit = timeout_at(deadline, comes).await;
         let permit = permit.map_err(Error::unavailable)?;
         permit.map_err(|_| Error::unavailable("too many wait"))
+    }
+
+    /// How much crowds have had.
+    pub(crate) fn crowds(&self) -> &C {
+        &self.crowds
     }
 
     fn state(&self) -> MutexGuard<'_, State<C>> {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use http::header::HeaderValue;
 use openapi_dropshot_runtime::Rejection;
 use slog::Logger;
+use tokio::runtime::Handle;
 
+use super::arrivals::Arrivals;
 use super::checks::Checks;
 use super::concurrency_limit::ConcurrencyLimit;
 use super::cors::Cors;
@@ -18,7 +20,7 @@ use crate::admin::ReplicaState;
 use crate::admin::metrics::Load;
 use crate::app::App;
 use crate::budget::Budget;
-use crate::domain::id::{TeamId, UserId};
+use crate::domain::id::UserId;
 use crate::limit::Limits;
 use crate::oidc::Provider;
 use crate::settings::{Settings, TrustedProxies};
@@ -29,6 +31,8 @@ pub struct Context {
     pub(crate) app: Arc<App>,
     pub(super) limits: Limits,
     pub(crate) concurrency: ConcurrencyLimit,
+    /// The turns in which requests begin while many arrive.
+    pub(super) arrivals: Arrivals,
     /// The turns in which lists are made.
     pub(super) lists: Turns,
     /// The turns in which pages are made that users have of their own.
@@ -72,19 +76,10 @@ pub(crate) async fn still_allowed<T, E>(
 }
 
 impl Context {
-    /// Waits for the next turn of a team to make a list, or a page of one ([`Turns`]).
+    /// Waits for the next turn of this user to make a page that they have of their own ([`Turns`]).
     ///
     /// # Errors
     /// [`Error::Overloaded`] when too many wait, or it takes too long.
-    pub(crate) async fn list_turn(&self, team_id: TeamId) -> Result<(), Rejection<Error>> {
-        let turn = self.lists.next(team_id.into()).await;
-        turn.map_err(Rejection::Error)
-    }
-
-    /// The same for a page that this user has of their own.
-    ///
-    /// # Errors
-    /// As for [`list_turn`](Context::list_turn).
     pub(crate) async fn own_page_turn(&self, user_id: UserId) -> Result<(), Rejection<Error>> {
         let turn = self.own_pages.next(user_id.into()).await;
         turn.map_err(Rejection::Error)
@@ -115,6 +110,7 @@ impl Context {
             app,
             limits: Limits::start(settings, &replica.metrics.limits, log).await,
             concurrency,
+            arrivals: Arrivals::new(Handle::current()),
             lists: Turns::on(&settings.database),
             own_pages: Turns::of_users(&settings.database),
             bodies,

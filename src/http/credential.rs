@@ -12,7 +12,8 @@
 //!    for it, and the permit is given back right after.
 //! 5. A known caller counts against the limit of its key or session. The public token endpoint counts client addresses.
 //! 6. A caller that leaves too much [unread](super::unsent) is refused: 503.
-//! 7. An [interceptor](super::interceptor), if the server has one, may delay the request or end it.
+//! 7. While many requests arrive at once, it waits for its [turn](super::arrivals) to begin.
+//! 8. An [interceptor](super::interceptor), if the server has one, may delay the request or end it.
 
 use std::net::IpAddr;
 
@@ -254,7 +255,7 @@ fn unauthenticated(credential: Credential, error: domain::Error) -> Error {
     }
 }
 
-/// Steps 5 to 7. `under_way` stays with the answer.
+/// Steps 5 to 8. `under_way` stays with the answer.
 async fn admit<P>(
     context: &RequestContext,
     under_way: traffic::Request,
@@ -278,11 +279,12 @@ async fn admit<P>(
         let who = Box::new(who);
         return Err(Error::Unread { verdict, who });
     }
+    context.context().arrivals.begin(bearer.holder).await?;
     intercept(context, who, verdict, quota).await?;
     Ok(admitted)
 }
 
-/// Step 7.
+/// Step 8.
 async fn intercept(
     context: &RequestContext,
     who: Caller,

@@ -134,7 +134,7 @@ impl UnreadForm {
                 Ok(Form {
                     fields,
                     file,
-                    charge: None,
+                    ..Form::default()
                 })
             }
             None => Err(RequestError::media_type(self.otherwise)),
@@ -157,13 +157,17 @@ fn is_form(headers: &HeaderMap) -> bool {
 impl Form {
     /// # Errors
     /// 400 for more than [`FIELDS`], none of which is read: there may be thirty thousand, each of which would take fifty
-    /// times its size on the wire.
+    /// times its size on the wire. And for bytes that are not UTF-8: each would take three bytes.
     fn encoded(bytes: &[u8]) -> Result<Form, RequestError> {
+        let refused = |constraint, message| RequestError {
+            cause: Cause::Body,
+            violations: Violation::new("", constraint, message).into(),
+        };
         if bytes.iter().filter(|&&byte| byte == b'&').count() >= FIELDS {
-            return Err(RequestError {
-                cause: Cause::Body,
-                violations: Violation::new("", "maxProperties", "has more than 100 fields").into(),
-            });
+            return Err(refused("maxProperties", "has more than 100 fields"));
+        }
+        if str::from_utf8(bytes).is_err() {
+            return Err(refused(constraint::CONTENT_TYPE, "is not UTF-8"));
         }
         Ok(Form {
             fields: form_urlencoded::parse(bytes).into_owned().collect(),

@@ -15,6 +15,7 @@
 
 mod answered;
 mod api;
+mod arrivals;
 mod catalog;
 mod checks;
 mod compression;
@@ -58,7 +59,7 @@ pub(crate) use error::answer as problem;
 pub(crate) use file::File;
 pub(crate) use form::{Form, MULTIPART, URL_ENCODED, UnreadForm, UnreadUpload};
 pub(crate) use interceptor::{Intercepted, Interceptor};
-pub(crate) use received::received_form;
+pub(crate) use received::{list_turn, received_form};
 pub use rejection::Error;
 pub(crate) use rest::{BrokenOff, Rest};
 pub(crate) use unpublished::{NoVariables, Variables, get, get_with_query, serve};

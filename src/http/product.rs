@@ -7,7 +7,7 @@ use openapi_dropshot_runtime::{Rejection, Request, Unchecked, json};
 use super::context::{RequestContext, still_allowed};
 use super::credential::require_api_key;
 use super::error;
-use super::received::{received, received_noting};
+use super::received::{list_turn, received, received_noting};
 use super::rejection::Error;
 use crate::app::App;
 use crate::domain;
@@ -31,7 +31,7 @@ pub(super) async fn list_products(
     let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);
     let after = request.after.as_ref().map(|cursor| cursor.as_str());
     let list = async {
-        context.context().list_turn(caller.team_id).await?;
+        list_turn(context, &caller, caller.team_id).await?;
         let list = app(context).list_products(&caller, status, limit, after);
         Ok(list.await?)
     };

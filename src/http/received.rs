@@ -8,6 +8,8 @@
 //!    another that has waited longer. A body that comes with its head, as that of an app does, has arrived before another
 //!    can take its place.
 //! 3. Bodies that may take long are checked in turns ([`checks`](super::checks)). Step 1 bounds how many wait for theirs.
+//! 4. A request that waits for its turn to make a list is charged meanwhile, though it has no body: hundreds of each team may
+//!    wait, each with sixteen kilobytes of headers.
 
 use dropshot::RequestInfo;
 use openapi_dropshot_runtime::{Rejection, Request, Unchecked, json};
@@ -21,8 +23,9 @@ use crate::admin::Shortage;
 use crate::budget::Charge;
 use crate::client_address::surroundings;
 use crate::domain::holder::{Bearer, Holder};
+use crate::domain::id::TeamId;
 
-/// The bytes that a request holds while its body is on the way, besides its head and body: the stream or the buffers of its
+/// The bytes that a request holds while it waits, besides its head and body: the stream or the buffers of its
 /// connection, and what waits for it. Measured over HTTP/2: 12 KB in a release build, 20 KB in a debug build, and a part of
 /// what a connection takes.
 const WAITING: usize = 24 * 1024;
@@ -31,7 +34,7 @@ const WAITING: usize = 24 * 1024;
 /// h2 makes an allocation for each name and value.
 const HEADER: usize = 300;
 
-/// The most bytes of memory that the head of a request takes while its body is on the way, with what waits for that.
+/// The most bytes of memory that the head of a request takes while it waits, such as for its body, with what waits for it.
 fn price_of_head(request: &RequestInfo) -> usize {
     let headers = request.headers().iter();
     let headers = headers.map(|(name, value)| name.as_str().len() + value.len() + HEADER);
@@ -73,8 +76,9 @@ pub(super) async fn received_noting<R: Request, T>(
         let checks = &context.context().checks; // step 3
         checks.check(bearer.holder, arrived, note).await
     };
-    let (((request, noted), _), permit) = waited_for(context, bearer, bytes, checked).await?;
-    Ok((request, noted, permit))
+    let received = waited_for(context, bearer, bytes, checked).await?;
+    let (request, noted) = received.it;
+    Ok((request, noted, received.permit))
 }
 
 /// Returns a form, once its body has arrived, with a permit to work on it.
@@ -91,28 +95,57 @@ pub(crate) async fn received_form(
     // Its fields are there as they came, and once more as they are used.
     let bytes = form.expected_bytes() * if is_kept { 2 } else { 1 };
     let read = async { Ok(form.read().await?) };
-    let ((mut form, charge), permit) = waited_for(context, bearer, bytes, read).await?;
-    form.charge = charge.filter(|_| is_kept);
-    Ok((form, permit))
+    let received = waited_for(context, bearer, bytes, read).await?;
+    let mut form = received.it;
+    form.charge = received.charge.filter(|_| is_kept);
+    Ok((form, received.permit))
 }
 
-/// Waits for a body of `bytes` bytes, and returns what it resolves to, with what was charged for it and a permit.
+/// Waits for the next turn of a team to make a list, or a page of one ([`Turns`](super::turns::Turns)). Meanwhile, the
+/// request is charged to its bearer: step 4.
+///
+/// # Errors
+/// [`Error::Overloaded`] when too many wait, or it takes too long.
+pub(crate) async fn list_turn(
+    context: &RequestContext,
+    bearer: impl Into<Bearer>,
+    team_id: TeamId,
+) -> Result<(), Rejection<Error>> {
+    let shared = context.context();
+    let charge = shared
+        .bodies
+        .charge(bearer, price_of_head(&context.request));
+    let _charge = charge.ok_or(Rejection::Error(Error::Overloaded(Shortage::Bodies)))?;
+    let turn = shared.lists.next(team_id.into()).await;
+    turn.map_err(Rejection::Error)
+}
+
+/// What has arrived.
+struct Received<T> {
+    it: T,
+    /// What it was charged, unless it had a place of another.
+    charge: Option<Charge>,
+    permit: Permit,
+}
+
+/// Waits for a body of `bytes` bytes, and returns what it resolves to.
 async fn waited_for<T>(
     context: &RequestContext,
     bearer: Bearer,
     bytes: usize,
     body: impl Future<Output = Result<T, Rejection<Error>>>,
-) -> Result<((T, Option<Charge>), Permit), Rejection<Error>> {
+) -> Result<Received<T>, Rejection<Error>> {
     let shared = context.context();
-    let received = match bytes {
+    let (it, charge) = match bytes {
         0 => (body.await?, None),
         bytes => arrived(context, bearer, bytes, body).await?,
     };
-    let permit = shared
-        .concurrency
-        .acquire(bearer.holder)
-        .map_err(Rejection::Error)?;
-    Ok((received, permit))
+    let permit = shared.concurrency.acquire(bearer.holder);
+    Ok(Received {
+        it,
+        charge,
+        permit: permit.map_err(Rejection::Error)?,
+    })
 }
 
 /// Steps 1 and 2, for a body that has any bytes.

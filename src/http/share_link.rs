@@ -5,6 +5,7 @@ use openapi_dropshot_runtime::{Rejection, Unchecked};
 use super::context::{RequestContext, still_allowed};
 use super::credential::require_access_token;
 use super::error;
+use super::received::list_turn;
 use super::rejection::Error;
 use crate::app::App;
 use crate::domain;
@@ -31,7 +32,7 @@ pub(super) async fn list_links(
     let request = request.check().await?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
     let list = async {
-        context.context().list_turn(team_id).await?;
+        list_turn(context, &caller, team_id).await?;
         Ok(app.list_links(caller.user_id, team_id, item_id).await?)
     };
     let check = async |_: &Vec<ShareLink>| {

@@ -7,10 +7,9 @@
 //!
 //! 1. A team makes [a few](Turns::on) lists at once, and its next ones wait for these. A task that waits is not ready, so
 //!    none stands behind it. Some may wait ([`LINE`]); the rest are told to try again, since each has a permit meanwhile.
-//! 2. On SQLite, [some](Turns::on) are made at once in all, and teams and users who wait for them have the same time each
-//!    ([`FairTime`]): one list may take twenty times what another does. On PostgreSQL a list mostly waits for its connection,
-//!    for which there are turns already; whoever held one of the few turns of all meanwhile would keep others from making
-//!    theirs. What users have of their own, such as the page of their account, or a form that they are shown again, is made in
+//! 2. On SQLite these are for all together, and teams and users who wait for them have the same time each ([`FairTime`]): one
+//!    list may take twenty times what another does. On PostgreSQL a list mostly waits for its connection, for which there are
+//!    turns already; whoever held one of the few turns of all meanwhile would keep others from making theirs. What users have of their own, such as the page of their account, or a form that they are shown again, is made in
 //!    turns apart from those of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team.
 //! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
 //!    list made without a pause would be done before the next could wait for it, and of those that wait, each would be made
@@ -24,6 +23,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use foldhash::HashMap;
 use tokio::time::{Instant, timeout_at};
 
 use super::rejection::Error;
@@ -32,7 +32,7 @@ use crate::domain::holder::Holder;
 use crate::fair_time::FairTime;
 use crate::lines::{Lines, Turn};
 use crate::pause::OthersFirst;
-use crate::ranked::{Permit, Ranked, Room};
+use crate::ranked::{Crowds, Permit, Ranked, Room};
 use crate::settings::Database;
 
 /// How long a request may be served without a second look at who may have the answer.
@@ -45,10 +45,16 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 /// at once.
 const LINE: usize = 256;
 
-/// As many may wait for the turns of all as have one of their own.
+/// As many of each team may wait for the turns of all.
 const ROOM: Room = Room {
     of_all: usize::MAX,
-    of_each: usize::MAX,
+    of_each: LINE,
+};
+
+/// As many of each team, or user, may begin at once as all keys of a team may send at once by default.
+const ROOM_OF_ARRIVALS: Room = Room {
+    of_all: usize::MAX,
+    of_each: 1_000,
 };
 
 /// How many requests of users may wait. A person looks at one page at a time, and each that waits may hold a form of sixty
@@ -57,6 +63,9 @@ const ROOM_OF_USERS: Room = Room {
     of_all: 64,
     of_each: 16,
 };
+
+/// How long a turn counts as until it is over.
+const ABOUT: Duration = Duration::from_millis(1);
 
 tokio::task_local! {
     /// The request that is served by this task.
@@ -77,26 +86,49 @@ pub(super) fn until_answered<W: Future>(work: W) -> impl Future<Output = W::Outp
     SERVED.scope(served, work)
 }
 
-/// The turn of a request: its holder's, and that of all.
+/// The turn of a request.
 #[derive(Debug)]
 pub(super) struct Held {
     has_waited: bool,
-    _own: Option<Turn>,
-    _all: Option<TimedPermit>,
+    _turn: Either<Turn, Timed>,
 }
 
 /// A turn of all, of which it is noted how long it takes.
 #[derive(Debug)]
-struct TimedPermit {
-    _permit: Permit,
-    time: Arc<FairTime<Holder>>,
+struct Timed {
+    _permit: Permit<FairTime<Holder>>,
+    of: Arc<Ranked<FairTime<Holder>>>,
     holder: Holder,
     since: Instant,
 }
 
-impl Drop for TimedPermit {
+impl Drop for Timed {
     fn drop(&mut self) {
-        self.time.took(&self.holder, self.since.elapsed());
+        // Before the permit is dropped, and the next is chosen.
+        self.of
+            .crowds()
+            .took(self.holder, ABOUT, self.since.elapsed());
+    }
+}
+
+/// Those who wait have the same time each.
+impl Crowds for FairTime<Holder> {
+    type Crowd = Holder;
+
+    fn handicap(&self, holder: Holder) -> Duration {
+        self.start(holder)
+    }
+
+    fn serve(&self, holder: Holder) {
+        self.serve(holder, ABOUT);
+    }
+
+    fn crowding(waiting: impl Iterator<Item = (Holder, usize)>) -> impl Fn(Holder) -> Duration {
+        let waiting: HashMap<_, _> = waiting.collect();
+        move |holder| {
+            let its = waiting.get(&holder).copied().unwrap_or(0);
+            ABOUT * u32::try_from(its).unwrap_or(u32::MAX)
+        }
     }
 }
 
@@ -115,28 +147,37 @@ pub(super) fn has_waited() -> bool {
 /// The turns of all holders.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// How many each may have at once, if that is less than all may.
-    own: Option<Lines<Holder>>,
-    /// How many all may have at once, if that is limited.
-    all: Option<Arc<Ranked>>,
-    time: Arc<FairTime<Holder>>,
+    turns: Either<Lines<Holder>, Arc<Ranked<FairTime<Holder>>>>,
+    /// When whoever waits for the turns of all came, as far as their order goes: only virtual time counts.
+    began: Instant,
     others_first: OthersFirst,
 }
 
+/// What is for each holder, or for all together.
+#[derive(Debug)]
+enum Either<E, A> {
+    Each(E),
+    All(A),
+}
+
 impl Turns {
-    /// On SQLite, which is read by the core that makes the list, returns one turn for each core except one, for a holder and for
-    /// all together. On PostgreSQL two for each and holder, since these mostly wait.
+    /// On SQLite, which is read by the core that makes the list, returns one turn for each core except one, for all together. On
+    /// PostgreSQL two for each core and holder, since these mostly wait.
     pub(super) fn on(database: &Database) -> Turns {
         match database {
             Database::Sqlite(_) => Turns::leaving_a_core(),
-            Database::Postgres(_) => Turns::new(Some(2 * cores()), None),
+            Database::Postgres(_) => Turns::of_each(2 * cores()),
         }
     }
 
-    /// One turn for each core except one, for a holder and for all together.
+    /// One turn for each core except one, for all together.
     pub(super) fn leaving_a_core() -> Turns {
-        let at_once = all_but_one();
-        Turns::new(Some(at_once), Some((at_once, ROOM)))
+        Turns::of_all(all_but_one(), ROOM)
+    }
+
+    /// For requests that begin: one turn for each core, for all together.
+    pub(super) fn of_arrivals() -> Turns {
+        Turns::of_all(cores(), ROOM_OF_ARRIVALS)
     }
 
     /// For what users have of their own: one turn for each core except one, for all together; on PostgreSQL eight for each
@@ -146,15 +187,23 @@ impl Turns {
             Database::Sqlite(_) => all_but_one(),
             Database::Postgres(_) => 8 * cores(),
         };
-        Turns::new(None, Some((at_once, ROOM_OF_USERS)))
+        Turns::of_all(at_once, ROOM_OF_USERS)
     }
 
-    /// `own` is how many each holder may have, with [`LINE`] more that wait.
-    fn new(own: Option<usize>, all: Option<(usize, Room)>) -> Turns {
+    /// So many for each holder, with [`LINE`] more that wait.
+    fn of_each(at_once: usize) -> Turns {
+        Turns::new(Either::Each(Lines::new(at_once, LINE)))
+    }
+
+    fn of_all(at_once: usize, room: Room) -> Turns {
+        let time = FairTime::default();
+        Turns::new(Either::All(Arc::new(Ranked::new(at_once, room, time))))
+    }
+
+    fn new(turns: Either<Lines<Holder>, Arc<Ranked<FairTime<Holder>>>>) -> Turns {
         Turns {
-            own: own.map(|own| Lines::new(own, LINE)),
-            all: all.map(|(all, room)| Arc::new(Ranked::new(all, room, ()))),
-            time: Arc::default(),
+            turns,
+            began: Instant::now(),
             others_first: OthersFirst::default(),
         }
     }
@@ -177,37 +226,31 @@ impl Turns {
     pub(super) async fn take(&self, holder: Holder) -> Result<Held, Error> {
         let none = || Error::Overloaded(Shortage::Turns);
         let deadline = Instant::now() + QUEUE_TIMEOUT;
-        let own = match &self.own {
-            Some(own) => {
-                let turn = timeout_at(deadline, own.turn(holder)).await;
-                Some(turn.ok().flatten().ok_or_else(none)?)
+        match &self.turns {
+            Either::Each(lines) => {
+                let turn = timeout_at(deadline, lines.turn(holder)).await;
+                let turn = turn.ok().flatten().ok_or_else(none)?;
+                self.others_first.pause().await; // step 3
+                Ok(Held {
+                    has_waited: turn.has_waited,
+                    _turn: Either::Each(turn),
+                })
             }
-            None => None,
-        };
-        let all = match &self.all {
-            Some(all) => {
-                let start = self.time.start(holder);
-                let permit = all.acquire_from(holder, (), start, deadline);
+            Either::All(all) => {
+                let permit = all.acquire_from(holder, holder, self.began, deadline);
                 let permit = permit.await.map_err(|_| none())?;
-                self.time.serve(start);
-                Some(permit)
+                self.others_first.pause().await; // step 3
+                Ok(Held {
+                    has_waited: permit.has_waited,
+                    _turn: Either::All(Timed {
+                        _permit: permit,
+                        of: Arc::clone(all),
+                        holder,
+                        since: Instant::now(),
+                    }),
+                })
             }
-            None => None,
-        };
-        let has_waited = own.as_ref().is_some_and(|it| it.has_waited)
-            || all.as_ref().is_some_and(|it| it.has_waited);
-        self.others_first.pause().await; // step 3
-        let all = all.map(|permit| TimedPermit {
-            _permit: permit,
-            time: Arc::clone(&self.time),
-            holder,
-            since: Instant::now(),
-        });
-        Ok(Held {
-            has_waited,
-            _own: own,
-            _all: all,
-        })
+        }
     }
 }
 
@@ -230,7 +273,7 @@ mod tests {
     use super::*;
 
     fn turns(at_once: usize) -> Arc<Turns> {
-        Arc::new(Turns::new(Some(at_once), None))
+        Arc::new(Turns::of_each(at_once))
     }
 
     fn team(number: u128) -> Holder {
@@ -286,11 +329,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn of_those_who_wait_for_the_turns_of_all_whoever_had_less_time_goes_first() {
-        let turns = Arc::new(Turns::new(Some(1), Some((1, ROOM))));
+        let turns = Arc::new(Turns::of_all(1, ROOM));
         let take = |number| Box::pin(turns.take(team(number)));
-        for (number, seconds) in [(1, 2), (2, 5), (3, 0)] {
+        for (number, time) in [(1, 20), (2, 50), (3, 0)] {
             let held = take(number).await.unwrap();
-            advance(Duration::from_secs(seconds)).await;
+            advance(Duration::from_millis(time)).await;
             drop(held);
         }
         let now = take(9).await.unwrap();
@@ -309,8 +352,34 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn whoever_used_the_turns_all_the_time_has_every_other_beside_one_who_comes_anew() {
+        let turns = Arc::new(Turns::of_all(1, ROOM));
+        let take = |number| Box::pin(turns.take(team(number)));
+        for _ in 0..100 {
+            let held = take(1).await.unwrap();
+            advance(Duration::from_millis(20)).await;
+            drop(held);
+        }
+        let mut now = take(1).await.unwrap();
+        let mut waiting = [take(1), take(2)];
+        let mut turns_of_new = 0;
+        for _ in 0..10 {
+            for one in &mut waiting {
+                assert!(one.now_or_never().is_none());
+            }
+            advance(Duration::from_millis(20)).await;
+            drop(now);
+            let (held, which, _) = futures::future::select_all(&mut waiting).await;
+            now = held.unwrap();
+            waiting[which] = take(which as u128 + 1);
+            turns_of_new += which;
+        }
+        assert!((5..=6).contains(&turns_of_new), "{turns_of_new}");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_few_requests_of_each_user_wait_and_of_all_those_who_had_fewer() {
-        let turns = Arc::new(Turns::new(None, Some((1, ROOM_OF_USERS))));
+        let turns = Arc::new(Turns::of_all(1, ROOM_OF_USERS));
         let never = Arc::new(Semaphore::new(0));
         let user = |number| Holder::User(Uuid::from_u128(number));
         let one = tokio::spawn(request(&turns, user(0), &never));

@@ -136,6 +136,7 @@ fn asked(page: http::Response<bytes::Bytes>) -> Failure {
 
 async fn ask(visit: &Visit, fields: &[(&str, &str)], back: &str, error: Option<Error>) -> Answer {
     let in_browser = visit.signed_in()?;
+    visit.own_page_turn().await?;
     let wrong_password = !matches!(error, None | Some(Error::PasskeyRefused));
     let code = error.as_ref().and_then(code);
     let ways = visit.app().ways_to_sign_in(in_browser.user.id).await?;

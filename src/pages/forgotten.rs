@@ -50,7 +50,12 @@ async fn ask_for_reset(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer 
     let [email] = form.fields(["email"])?;
     match visit.app().ask_for_reset(&email, address(&visit.context)) {
         Ok(()) => Ok(see_other("/reset?done=asked")),
-        Err(Error::Invalid(complaint)) => page(&visit, email, Some(complaint)),
+        Err(Error::Invalid(complaint)) => {
+            if visit.signed_in().is_ok() {
+                visit.own_page_turn().await?;
+            }
+            page(&visit, email, Some(complaint))
+        }
         Err(error) => Err(error.into()),
     }
 }

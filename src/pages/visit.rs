@@ -16,7 +16,7 @@ use crate::domain::browser_session::InBrowser;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::RoleRule;
 use crate::domain::secret::{Digest, Secret};
-use crate::http::{RequestContext, address, cookie, visitor};
+use crate::http::{RequestContext, address, cookie, list_turn, visitor};
 use crate::oidc::CALLBACK;
 
 /// How many parameters of a query are read: each page has a few, and a query may have thirty thousand.
@@ -159,9 +159,9 @@ impl Visit {
     /// Waits for a turn to make a long page of a team.
     ///
     /// # Errors
-    /// When too many wait for one, or it takes too long.
+    /// When too many wait for one, or it takes too long; and as for [`signed_in`](Visit::signed_in).
     pub(super) async fn list_turn(&self, team_id: TeamId) -> Result<(), Failure> {
-        Ok(self.context.context().list_turn(team_id).await?)
+        Ok(list_turn(&self.context, self.signed_in()?, team_id).await?)
     }
 
     /// Waits for a turn to make a long page that the user has of their own.

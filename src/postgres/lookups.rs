@@ -5,16 +5,19 @@
 //!
 //! 1. A lookup takes a seat, of which a holder has no more than its share, and waits.
 //! 2. There are a few lanes. A free lane takes a connection, lets lookups arrive that are [about to come](gather), and then
-//!    takes those that wait, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]: the first of each
-//!    holder before the second of any. So a lookup that is alone waits for no other.
+//!    takes those that wait, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]. Holders share the lanes
+//!    by what their lookups [cost](cost) ([`FairTime`]): a page of a list may find ten thousand times as many bytes as a product
+//!    has. So whoever asks for little is among the next, whatever others ask for.
 //! 3. They are sent together ([`together`]).
 //! 4. Each gets its rows. A caller whose statement failed looks them up alone, and learns why.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+use tokio_postgres::Row;
 
 use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
@@ -23,6 +26,7 @@ use super::slots::Purpose;
 use super::statements::{LONGEST_PREPARED, Rows, Sent};
 use super::together::{self, Kept};
 use crate::domain::holder::Holder;
+use crate::fair_time::FairTime;
 use crate::sql::ScriptError;
 use crate::turns::{Turn, Turns};
 
@@ -48,12 +52,13 @@ struct Queue {
     /// The holder of the lanes' connections.
     holder: Holder,
     seats: Turns,
+    time: FairTime<Holder>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Waiting>,
+    waiting: Vec<Waiting>,
     /// Lanes at work.
     lanes: usize,
 }
@@ -86,6 +91,7 @@ impl Lookups {
             connections: Arc::clone(connections),
             holder,
             seats: Turns::new(seats, &connections.counts.refused),
+            time: FairTime::default(),
             state: Mutex::default(),
         }))
     }
@@ -131,7 +137,7 @@ impl Queue {
     /// Queues a lookup, and starts a lane if one is free.
     fn push(queue: &Arc<Queue>, waiting: Waiting) {
         let mut state = queue.state();
-        state.waiting.push_back(waiting);
+        state.waiting.push(waiting);
         if state.lanes < LANES {
             state.lanes += 1;
             let lane = Lane {
@@ -155,12 +161,12 @@ impl Lane {
             )
             .await;
             gather(LARGEST, || queue.state().waiting.len()).await;
-            let waiting = next(&mut queue.state().waiting);
+            let waiting = next(&mut queue.state().waiting, &queue.time);
             if let Ok(Ok(checkout)) = checkout
                 && !waiting.is_empty()
             {
                 // After that, none of them has time left.
-                let _ = timeout(DEADLINE, answer(checkout, waiting)).await;
+                let _ = timeout(DEADLINE, answer(checkout, waiting, &queue.time)).await;
             }
         }
     }
@@ -183,10 +189,10 @@ impl Drop for Lane {
 }
 
 /// Takes out the lookups that are made together.
-fn next(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
+fn next(waiting: &mut Vec<Waiting>, time: &FairTime<Holder>) -> Vec<Waiting> {
     // Drops lookups whose callers have stopped waiting.
     waiting.retain(|it| !it.rows.is_closed());
-    in_turns(waiting);
+    in_turns(waiting, time);
     let mut rows = 0;
     let has_room = |it: &&Waiting| {
         let is_first = rows == 0;
@@ -194,31 +200,52 @@ fn next(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
         is_first || rows <= MOST_ROWS
     };
     let count = waiting.iter().take(LARGEST).take_while(has_room).count();
-    waiting.drain(..count).collect()
+    let next: Vec<_> = waiting.drain(..count).collect();
+    for lookup in &next {
+        time.serve(lookup.holder, about(lookup.most));
+    }
+    next
 }
 
-/// Puts the first of each holder before the second of any, and so on: a holder that asks for much at once waits behind one
-/// that does not.
-fn in_turns(waiting: &mut VecDeque<Waiting>) {
-    let mut asked = HashMap::<Holder, usize>::new();
-    let turn = |it: Waiting| {
-        let before = asked.entry(it.holder).or_default();
-        *before += 1;
-        (*before, it)
+/// Puts them in the order in which they start, each holder's as it asked.
+fn in_turns(waiting: &mut Vec<Waiting>, time: &FairTime<Holder>) {
+    let mut starts = HashMap::<Holder, Duration>::new();
+    let start = |it: Waiting| {
+        let next = starts
+            .entry(it.holder)
+            .or_insert_with(|| time.start(it.holder));
+        let start = *next;
+        *next += about(it.most);
+        (start, it)
     };
-    let mut turns: Vec<_> = waiting.drain(..).map(turn).collect();
-    if asked.len() > 1 {
-        turns.sort_by_key(|(turn, _)| *turn);
+    let mut started: Vec<_> = waiting.drain(..).map(start).collect();
+    if starts.len() > 1 {
+        started.sort_by_key(|(start, _)| *start);
     }
-    waiting.extend(turns.into_iter().map(|(_, it)| it));
+    waiting.extend(started.into_iter().map(|(_, it)| it));
+}
+
+/// What a lookup is about to cost that finds so many rows at most: about as long as the server and the network take.
+fn about(most: usize) -> Duration {
+    cost(most * 1_024)
+}
+
+/// What a lookup costs that has found so many bytes.
+fn cost(bytes: usize) -> Duration {
+    Duration::from_micros(50) + Duration::from_nanos(10) * u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+fn bytes(found: &[Rows]) -> usize {
+    let rows = found.iter().flat_map(|(rows, _)| rows.iter());
+    rows.map(Row::raw_size_bytes).sum()
 }
 
 /// Steps 3 and 4.
-async fn answer(checkout: Checkout, waiting: Vec<Waiting>) {
+async fn answer(checkout: Checkout, waiting: Vec<Waiting>, time: &FairTime<Holder>) {
     checkout.mark_used();
     let (said, waiting): (Vec<_>, Vec<_>) = waiting
         .into_iter()
-        .map(|it| (it.said, (it.rows, it.turn)))
+        .map(|it| (it.said, (it.holder, it.most, it.rows, it.turn)))
         .unzip();
     let Ok(answers) = together::run(&checkout, &said).await else {
         return checkout.mark_spent();
@@ -232,8 +259,9 @@ async fn answer(checkout: Checkout, waiting: Vec<Waiting>) {
         false => checkout.mark_done(),
     }
     drop(checkout);
-    for (answers, (asked, _turn)) in answers.into_iter().zip(waiting) {
+    for (answers, (holder, most, asked, _turn)) in answers.into_iter().zip(waiting) {
         if let Ok(rows) = answers.into_iter().collect::<Result<Vec<_>, _>>() {
+            time.took(holder, about(most), cost(bytes(&rows)));
             // A caller that has stopped waiting needs none.
             let _ = asked.send(rows);
         }
@@ -247,46 +275,79 @@ mod tests {
 
     use super::*;
 
-    /// The rounds in which lookups are made together, each given by the number of its team and how many rows it finds.
-    fn rounds<const N: usize>(waiting: [(u128, usize); N]) -> Vec<Vec<(u128, usize)>> {
-        let turns = Turns::new(4 * N, &Arc::default());
-        let mut answers = Vec::new();
-        let wait = |(team, most)| {
-            let holder = Holder::Team(Uuid::from_u128(team));
-            let (rows, answer) = oneshot::channel();
-            answers.push(answer);
-            Waiting {
-                said: Vec::new(),
-                most,
-                holder,
-                rows,
-                turn: turns.take(holder).now_or_never().unwrap().unwrap(),
-            }
+    /// A lookup of the team of that number, which finds at most so many rows.
+    fn lookup((team, most): (u128, usize)) -> (Waiting, Answer) {
+        let holder = Holder::Team(Uuid::from_u128(team));
+        let (rows, answer) = oneshot::channel();
+        let turns = Turns::new(1, &Arc::default());
+        let waiting = Waiting {
+            said: Vec::new(),
+            most,
+            holder,
+            rows,
+            turn: turns.take(holder).now_or_never().unwrap().unwrap(),
         };
-        let mut waiting: VecDeque<_> = waiting.into_iter().map(wait).collect();
-        let mut rounds = Vec::new();
-        while !waiting.is_empty() {
-            let round = next(&mut waiting).into_iter().map(|it| match it.holder {
-                Holder::Team(team) => (team.as_u128(), it.most),
-                _ => (0, it.most),
-            });
-            rounds.push(round.collect());
-        }
-        rounds
+        (waiting, answer)
+    }
+
+    type Answer = oneshot::Receiver<Vec<Rows>>;
+
+    /// Which lookups are in the next round.
+    fn round(waiting: &mut Vec<Waiting>, time: &FairTime<Holder>) -> Vec<(u128, usize)> {
+        let said = |it: Waiting| match it.holder {
+            Holder::Team(team) => (team.as_u128(), it.most),
+            _ => (0, it.most),
+        };
+        next(waiting, time).into_iter().map(said).collect()
     }
 
     #[test]
     fn who_asks_for_many_pages_waits_behind_who_asks_for_one_product() {
-        let waiting = [(1, 101), (1, 101), (1, 101), (2, 1)];
-        assert_eq!(
-            rounds(waiting),
-            [vec![(1, 101), (2, 1), (1, 101)], vec![(1, 101)]]
-        );
+        let time = FairTime::default();
+        let asked = [(1, 101), (1, 101), (1, 101), (2, 1)].map(lookup);
+        let (mut waiting, _answers): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+        let first = round(&mut waiting, &time);
+        assert_eq!(first, [(1, 101), (2, 1), (1, 101)]);
+        assert_eq!(round(&mut waiting, &time), [(1, 101)]);
+    }
+
+    #[test]
+    fn who_asks_for_products_is_in_each_round_however_many_teams_ask_for_pages() {
+        let time = FairTime::default();
+        let (mut waiting, mut answers) = (Vec::new(), Vec::new());
+        let ask = |it, waiting: &mut Vec<_>, answers: &mut Vec<_>| {
+            let (asked, answer) = lookup(it);
+            waiting.push(asked);
+            answers.push(answer);
+        };
+        for team in (1..=10).cycle().take(40) {
+            ask((team, 101), &mut waiting, &mut answers);
+        }
+        for number in 0..100 {
+            // At first, all are equals.
+            let asked = if number < 10 { 0 } else { 5 };
+            for _ in 0..asked {
+                ask((99, 1), &mut waiting, &mut answers);
+            }
+            let served = round(&mut waiting, &time);
+            let products = served.iter().filter(|(team, _)| *team == 99);
+            assert_eq!(products.count(), asked, "{served:?}");
+            for (team, most) in served {
+                let holder = Holder::Team(Uuid::from_u128(team));
+                time.took(holder, about(most), cost(most * 8_000));
+                if team != 99 {
+                    ask((team, most), &mut waiting, &mut answers);
+                }
+            }
+        }
     }
 
     #[test]
     fn what_finds_more_rows_than_go_together_goes_alone() {
-        let waiting = [(1, MOST_ROWS + 1), (1, 1)];
-        assert_eq!(rounds(waiting), [vec![(1, MOST_ROWS + 1)], vec![(1, 1)]]);
+        let time = FairTime::default();
+        let asked = [(1, MOST_ROWS + 1), (1, 1)].map(lookup);
+        let (mut waiting, _answers): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+        assert_eq!(round(&mut waiting, &time), [(1, MOST_ROWS + 1)]);
+        assert_eq!(round(&mut waiting, &time), [(1, 1)]);
     }
 }

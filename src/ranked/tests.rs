@@ -3,6 +3,21 @@ use futures::future::{join, join_all};
 
 use super::*;
 
+/// All are of one crowd.
+impl Crowds for () {
+    type Crowd = ();
+
+    fn handicap(&self, (): ()) -> Duration {
+        Duration::ZERO
+    }
+
+    fn serve(&self, (): ()) {}
+
+    fn crowding(_: impl Iterator<Item = ((), usize)>) -> impl Fn(()) -> Duration {
+        |()| Duration::ZERO
+    }
+}
+
 fn user(number: u128) -> Holder {
     Holder::User(uuid::Uuid::from_u128(number))
 }

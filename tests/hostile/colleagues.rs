@@ -21,6 +21,9 @@ const AT_ONCE: usize = 5;
 /// How many large forms a user sends at once to a page with many keys.
 const FORMS: usize = 12;
 
+/// How many requests a key may send at once by default.
+const AT_ONCE_OF_A_KEY: usize = 200;
+
 /// How long half of the others' lists may take at most. It took seconds while one turn at a time went around among all users and
 /// teams.
 const MOST: Duration = Duration::from_millis(60);
@@ -43,52 +46,98 @@ async fn large_products_that_many_users_type_keep_no_team_from_its_lists() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn long_pages_of_many_teams_keep_no_other_from_its_lists() {
+async fn long_lists_of_many_teams_keep_no_other_from_its_lists() {
     let _turn = attack::turn().await;
     let mut somebody = given!(Somebody::new().await);
-    let mut pages = Vec::new();
-    for number in 0..sized(6, 20) {
-        let team = given!(somebody.service.new_team()).id;
-        somebody.team = team.parse().expect("an id");
-        given!(somebody.pile_up_keys(500));
-        let cookie = given!(somebody.new_colleague(number, "owner").await);
-        let path = format!("/teams/{team}/settings/integrations/api-keys");
-        pages.push(Request::new("GET", path).header("cookie", &cookie));
+    let mut lists = Vec::new();
+    for _ in 0..sized(6, 20) {
+        let team = given!(somebody.service.new_team());
+        somebody.team = team.id.parse().expect("an id");
+        given!(somebody.pile_up_large_products(100));
+        lists.push(Request::new("GET", "/api/v1/products?limit=100").bearer(&team.live));
     }
     let others = given!(Others::of(&somebody.service).await);
     let begun = Instant::now();
-    for page in &pages {
-        let answer = somebody.service.caller.send_unchecked(page.clone()).await;
+    for list in &lists {
+        let answer = somebody.service.caller.send_unchecked(list.clone()).await;
         assert_eq!(answer.expect("an answer comes").status, 200);
     }
-    let page = begun.elapsed() / u32::try_from(pages.len()).expect("there are few");
-    let shown = Arc::new(AtomicUsize::new(0));
-    let attackers = pages.iter().flat_map(|page| [page; 2]).map(|page| {
-        let (caller, page) = (somebody.service.caller.clone(), page.clone());
-        let shown = Arc::clone(&shown);
+    let list = begun.elapsed() / u32::try_from(lists.len()).expect("there are few");
+    let made = Arc::new(AtomicUsize::new(0));
+    let attackers = lists.iter().flat_map(|list| [list; 2]).map(|list| {
+        let (caller, list) = (somebody.service.caller.clone(), list.clone());
+        let made = Arc::clone(&made);
         tokio::spawn(async move {
             loop {
-                let answer = caller.send_unchecked(page.clone()).await;
-                match answer.is_ok_and(|it| it.status == 200) {
-                    true => _ = shown.fetch_add(1, Ordering::Relaxed),
-                    // It has asked too often.
-                    false => tokio::time::sleep(Duration::from_millis(20)).await,
-                }
+                let answer = caller.send_unchecked(list.clone()).await;
+                let is_made = answer.is_ok_and(|it| it.status == 200);
+                made.fetch_add(usize::from(is_made), Ordering::Relaxed);
             }
         })
     });
     let attackers: Vec<_> = attackers.collect();
-    // Until the attackers have sent what they may send at once, and go on at their rate.
-    others.list_for(Duration::from_secs(8)).await;
-    let took = others.list_for(Duration::from_secs(4)).await;
+    let took = others.list_for(Duration::from_secs(6)).await;
     for attacker in attackers {
         attacker.abort();
     }
-    let shown = shown.load(Ordering::Relaxed);
-    assert!(shown > 2 * pages.len(), "{shown} pages were shown");
+    let made = made.load(Ordering::Relaxed);
+    assert!(made > 2 * lists.len(), "{made} lists were made");
     // They waited for one of each team.
-    let most = (3 * page).max(Duration::from_millis(30));
+    let most = (3 * list).max(Duration::from_millis(30));
     assert!(took <= most, "half of the lists took {took:?} of {most:?}");
+}
+
+/// Within their limits, that is how many may come at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_that_many_teams_send_at_once_keep_no_other_waiting() {
+    let _turn = attack::turn().await;
+    let mut somebody = given!(Somebody::new().await);
+    let mut gets = Vec::new();
+    for _ in 0..sized(6, 20) {
+        let team = given!(somebody.service.new_team());
+        somebody.team = team.id.parse().expect("an id");
+        given!(somebody.pile_up_large_products(1));
+        let list = Request::new("GET", "/api/v1/products?limit=1").bearer(&team.live);
+        let list = somebody
+            .service
+            .caller
+            .send(list)
+            .await
+            .expect_status(200)
+            .data();
+        let id = list["data"][0]["id"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{list}"))
+            .to_owned();
+        gets.push(Request::new("GET", format!("/api/v1/products/{id}")).bearer(&team.live));
+    }
+    let others = given!(Others::of(&somebody.service).await);
+    let url = somebody.service.caller.base_url().to_owned();
+    // On a thread of their own, so that only the server makes others wait.
+    let attackers = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        runtime.block_on(async {
+            let caller = Caller::new(url);
+            let each = gets
+                .iter()
+                .flat_map(|get| std::iter::repeat_n(get, AT_ONCE_OF_A_KEY));
+            let begun = Instant::now();
+            let answers = each.map(|get| caller.send_unchecked(get.clone()));
+            let answers = futures::future::join_all(answers).await;
+            let answers = answers.into_iter().filter_map(Result::ok);
+            let got = answers.filter(|it| it.status == 200).count();
+            (got, gets.len() * AT_ONCE_OF_A_KEY, begun.elapsed())
+        })
+    });
+    let mut lists = 0;
+    while !attackers.is_finished() {
+        others.list().await;
+        lists += 1;
+    }
+    let (got, sent, took) = attackers.join().expect("they end");
+    assert!(got > sent / 2, "{got} of {sent} were answered");
+    let each = took / lists;
+    assert!(each <= MOST, "{lists} lists were made in {took:?}");
 }
 
 /// What waits for the turns of a team may be as many forms as its users send.

@@ -47,6 +47,11 @@ impl Others {
         self.call_for(PRODUCTS, 10, duration).await
     }
 
+    /// One list.
+    pub async fn list(&self) {
+        self.call("GET", PRODUCTS, None).await.expect_status(200);
+    }
+
     async fn call_for(&self, path: &str, per_second: u32, duration: Duration) -> Duration {
         let (begun, mut next) = (
             Instant::now(),
