@@ -15,7 +15,6 @@
 //! [`CALLERS`]. If that makes no room, neither are those remembered that are the least ahead.
 
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use foldhash::HashMap;
@@ -32,10 +31,7 @@ const CALLERS: usize = 3_500;
 
 /// The virtual time of one thing that callers wait for.
 #[derive(Debug)]
-pub(crate) struct FairTime<K>(Mutex<State<K>>);
-
-#[derive(Debug)]
-struct State<K> {
+pub(crate) struct FairTime<K> {
     /// The start of the request that was served last.
     now: Duration,
     /// The end of the last request of each caller.
@@ -44,47 +40,35 @@ struct State<K> {
 
 impl<K> Default for FairTime<K> {
     fn default() -> FairTime<K> {
-        FairTime(Mutex::new(State {
+        FairTime {
             now: CREDIT,
             ends: HashMap::default(),
-        }))
+        }
     }
 }
 
 impl<K: Copy + Eq + Hash> FairTime<K> {
     /// When the next request of `caller` starts.
     pub(crate) fn start(&self, caller: K) -> Duration {
-        self.state().start(caller)
+        let end = self.ends.get(&caller).copied().unwrap_or_default();
+        end.max(self.now.saturating_sub(CREDIT))
     }
 
     /// Notes that the next request of `caller` is served, which is about to take that long.
-    pub(crate) fn serve(&self, caller: K, about: Duration) {
-        let mut state = self.state();
-        let start = state.start(caller);
-        state.now = state.now.max(start);
-        if !state.ends.contains_key(&caller) {
-            state.make_room();
+    pub(crate) fn serve(&mut self, caller: K, about: Duration) {
+        let start = self.start(caller);
+        self.now = self.now.max(start);
+        if !self.ends.contains_key(&caller) {
+            self.make_room();
         }
-        state.ends.insert(caller, start + about);
+        self.ends.insert(caller, start + about);
     }
 
     /// Notes how long a request of `caller` took that was served as one of `about` that long.
-    pub(crate) fn took(&self, caller: K, about: Duration, time: Duration) {
-        if let Some(end) = self.state().ends.get_mut(&caller) {
+    pub(crate) fn took(&mut self, caller: K, about: Duration, time: Duration) {
+        if let Some(end) = self.ends.get_mut(&caller) {
             *end = (*end + time.min(MOST)).saturating_sub(about);
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State<K>> {
-        // Nothing panics while it is locked.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<K: Copy + Eq + Hash> State<K> {
-    fn start(&self, caller: K) -> Duration {
-        let end = self.ends.get(&caller).copied().unwrap_or_default();
-        end.max(self.now.saturating_sub(CREDIT))
     }
 
     fn make_room(&mut self) {
@@ -106,7 +90,7 @@ mod tests {
 
     /// Serves the callers, all of whom always wait, for so long. Each takes as many milliseconds as its number says. Returns how
     /// long each was served.
-    fn serve_all(fair: &FairTime<u32>, callers: &[u32], time: Duration) -> Vec<Duration> {
+    fn serve_all(fair: &mut FairTime<u32>, callers: &[u32], time: Duration) -> Vec<Duration> {
         let mut served = vec![Duration::ZERO; callers.len()];
         while served.iter().sum::<Duration>() < time {
             let next = (0..callers.len()).min_by_key(|it| fair.start(callers[*it]));
@@ -117,15 +101,15 @@ mod tests {
         served
     }
 
-    fn serve(fair: &FairTime<u32>, caller: u32, time: Duration) {
+    fn serve(fair: &mut FairTime<u32>, caller: u32, time: Duration) {
         fair.serve(caller, MILLISECOND);
         fair.took(caller, MILLISECOND, time);
     }
 
     #[test]
     fn those_who_wait_have_the_same_time_however_many_requests_that_is() {
-        let fair = FairTime::default();
-        let served = serve_all(&fair, &[1, 2, 5, 10, 50], 1_000 * MILLISECOND);
+        let mut fair = FairTime::default();
+        let served = serve_all(&mut fair, &[1, 2, 5, 10, 50], 1_000 * MILLISECOND);
         for time in &served {
             assert!((150..=250).contains(&time.as_millis()), "{served:?}");
         }
@@ -133,20 +117,20 @@ mod tests {
 
     #[test]
     fn whoever_asks_for_less_than_its_share_is_next_also_after_hours() {
-        let fair = FairTime::default();
+        let mut fair = FairTime::default();
         for _ in 0..1_000 {
             let many: Vec<_> = (10..40).collect();
-            serve_all(&fair, &many, 1_000 * MILLISECOND);
+            serve_all(&mut fair, &many, 1_000 * MILLISECOND);
             assert!((10..40).all(|it| fair.start(1) < fair.start(it)));
-            serve(&fair, 1, MILLISECOND);
+            serve(&mut fair, 1, MILLISECOND);
         }
     }
 
     #[test]
     fn whoever_comes_anew_is_next_and_then_has_no_more_than_others() {
-        let fair = FairTime::default();
-        serve_all(&fair, &[5, 10], 10_000 * MILLISECOND);
-        let served = serve_all(&fair, &[5, 10, 7], 900 * MILLISECOND);
+        let mut fair = FairTime::default();
+        serve_all(&mut fair, &[5, 10], 10_000 * MILLISECOND);
+        let served = serve_all(&mut fair, &[5, 10, 7], 900 * MILLISECOND);
         for time in &served {
             assert!((270..=330).contains(&time.as_millis()), "{served:?}");
         }
@@ -154,17 +138,17 @@ mod tests {
 
     #[test]
     fn whoever_was_served_while_everything_stood_still_waits_for_little() {
-        let fair = FairTime::default();
-        serve(&fair, 1, 60_000 * MILLISECOND);
+        let mut fair = FairTime::default();
+        serve(&mut fair, 1, 60_000 * MILLISECOND);
         assert_eq!(fair.start(1), MOST);
     }
 
     #[test]
     fn those_who_are_the_least_ahead_make_room_for_others() {
-        let fair = FairTime::default();
+        let mut fair = FairTime::default();
         for caller in 0..10_000 {
             fair.serve(caller, (caller + 1) * MILLISECOND);
-            assert!(fair.state().ends.len() <= CALLERS);
+            assert!(fair.ends.len() <= CALLERS);
         }
         for caller in [9_000, 9_999] {
             assert!(fair.start(caller) >= caller * MILLISECOND);

@@ -31,7 +31,7 @@ pub(crate) trait Crowds {
     fn handicap(&self, crowd: Self::Crowd) -> Duration;
 
     /// Counts that the turn of one of the crowd has come, even if it has just gone.
-    fn serve(&self, crowd: Self::Crowd);
+    fn serves(&mut self, crowd: Self::Crowd);
 
     /// How much later still all of a crowd are when one is to be sent away, if so many of each crowd wait.
     fn crowding(
@@ -43,7 +43,6 @@ pub(crate) trait Crowds {
 #[derive(Debug)]
 pub(crate) struct Ranked<C: Crowds> {
     room: Room,
-    crowds: C,
     state: Mutex<State<C>>,
 }
 
@@ -60,6 +59,7 @@ type Key = (Instant, u64);
 
 #[derive(Debug)]
 struct State<C: Crowds> {
+    crowds: C,
     free: usize,
     /// The waiters of each crowd that has some.
     waiting: HashMap<C::Crowd, BTreeMap<Key, Waiter<C>>>,
@@ -95,6 +95,7 @@ impl<C: Crowds> Ranked<C> {
     /// With this many permits, and room for so many waiters.
     pub(crate) fn new(permits: usize, room: Room, crowds: C) -> Ranked<C> {
         let state = State {
+            crowds,
             free: permits,
             waiting: HashMap::default(),
             of: HashMap::default(),
@@ -103,7 +104,6 @@ impl<C: Crowds> Ranked<C> {
         };
         Ranked {
             room,
-            crowds,
             state: Mutex::new(state),
         }
     }
@@ -139,7 +139,7 @@ impl<C: Crowds> Ranked<C> {
             let mut state = self.state();
             if state.free > 0 {
                 state.free -= 1;
-                self.crowds.serve(crowd);
+                state.crowds.serves(crowd);
                 return Ok(Permit {
                     has_waited: false,
                     of: Arc::clone(self),
@@ -149,7 +149,7 @@ impl<C: Crowds> Ranked<C> {
             let key = (came, state.came);
             state.insert(crowd, key, Waiter { holder, permit });
             // Whoever waits for it is told.
-            if let Some((crowd, last)) = state.beyond(holder, self.room, &self.crowds) {
+            if let Some((crowd, last)) = state.beyond(holder, self.room) {
                 state.remove(crowd, last);
             }
             Waiting {
@@ -163,9 +163,9 @@ impl<C: Crowds> Ranked<C> {
         permit.map_err(|_| Error::unavailable("too many wait"))
     }
 
-    /// How much crowds have had.
-    pub(crate) fn crowds(&self) -> &C {
-        &self.crowds
+    /// Changes how much crowds have had.
+    pub(crate) fn correct(&self, change: impl FnOnce(&mut C)) {
+        change(&mut self.state().crowds);
     }
 
     fn state(&self) -> MutexGuard<'_, State<C>> {
@@ -176,18 +176,22 @@ impl<C: Crowds> Ranked<C> {
 
 impl<C: Crowds> State<C> {
     /// Who has to leave, now that one more of `holder` has come.
-    fn beyond(&self, holder: Holder, room: Room, crowds: &C) -> Option<(C::Crowd, Key)> {
+    fn beyond(&self, holder: Holder, room: Room) -> Option<(C::Crowd, Key)> {
         let own = self.of.get(&holder)?;
         if own.len() > room.of_each {
-            let last = own
-                .iter()
-                .max_by_key(|(key, crowd)| rank(**key, **crowd, crowds))?;
-            return Some((*last.1, *last.0));
+            // Nearly all of a holder are of one crowd.
+            let mut handicaps = HashMap::default();
+            let last = own.iter().max_by_key(|((came, number), crowd)| {
+                let handicap = handicaps.entry(**crowd);
+                let handicap = handicap.or_insert_with(|| self.crowds.handicap(**crowd));
+                (*came + *handicap, *number)
+            });
+            return last.map(|(key, crowd)| (*crowd, *key));
         }
         if self.waiters <= room.of_all {
             return None;
         }
-        self.last(crowds)
+        self.last()
     }
 
     fn insert(&mut self, crowd: C::Crowd, key: Key, waiter: Waiter<C>) {
@@ -212,15 +216,15 @@ impl<C: Crowds> State<C> {
         Some(permit)
     }
 
-    fn next(&mut self, crowds: &C) -> Option<oneshot::Sender<Permit<C>>> {
-        let firsts = self.of_each_crowd(crowds, |them| them.keys().next());
+    fn next(&mut self) -> Option<oneshot::Sender<Permit<C>>> {
+        let firsts = self.of_each_crowd(|them| them.keys().next());
         let (_, crowd, key) = firsts.min_by_key(|it| it.0)?;
-        crowds.serve(crowd);
+        self.crowds.serves(crowd);
         self.remove(crowd, key)
     }
 
-    fn last(&self, crowds: &C) -> Option<(C::Crowd, Key)> {
-        let lasts = self.of_each_crowd(crowds, |them| them.keys().next_back());
+    fn last(&self) -> Option<(C::Crowd, Key)> {
+        let lasts = self.of_each_crowd(|them| them.keys().next_back());
         let waiting = self.waiting.iter();
         let crowding = C::crowding(waiting.map(|(crowd, waiters)| (*crowd, waiters.len())));
         let last =
@@ -231,12 +235,11 @@ impl<C: Crowds> State<C> {
     /// One of each crowd, the first or the last: its rank, its crowd, and its key.
     fn of_each_crowd(
         &self,
-        crowds: &C,
         which: fn(&BTreeMap<Key, Waiter<C>>) -> Option<&Key>,
     ) -> impl Iterator<Item = (Key, C::Crowd, Key)> {
         self.waiting.iter().filter_map(move |(crowd, waiters)| {
             let key = which(waiters)?;
-            Some((rank(*key, *crowd, crowds), *crowd, *key))
+            Some((rank(*key, *crowd, &self.crowds), *crowd, *key))
         })
     }
 }
@@ -255,7 +258,7 @@ impl<C: Crowds> Drop for Waiting<'_, C> {
 impl<C: Crowds> Drop for Permit<C> {
     fn drop(&mut self) {
         let mut state = self.of.state();
-        let Some(next) = state.next(&self.of.crowds) else {
+        let Some(next) = state.next() else {
             state.free += 1;
             return;
         };

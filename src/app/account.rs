@@ -1,8 +1,8 @@
 //! Operations of users on their own account (docs/decisions.md, W12, W24 and W25).
 //!
 //! Deleting an account is one transaction, after which sessions and much else are deleted step by step (`emptying`). The
-//! user's teams are locked first, and then the user, so that no team can add them meanwhile; then the teams are left one
-//! after another, as [`super::membership`] describes. The last owner of a team with other members keeps the account until
+//! user's teams are locked first, and then the user, so that no team can add them meanwhile; then all teams are left, as
+//! [`super::membership`] describes. The last owner of a team with other members keeps the account until
 //! another owner is named, unless the operator deletes it. This is checked before anything is locked, and once more
 //! afterwards.
 
@@ -17,10 +17,10 @@ use super::user::remove_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::holder::Holder;
-use crate::domain::id::{AuditEventId, UserId};
+use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
-use crate::domain::member::{Member, Role};
+use crate::domain::member::{ListedMember, Role};
 use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::time::Timestamp;
 use crate::domain::user::User;
@@ -147,13 +147,8 @@ impl App {
             .await?;
         let may_leave = async move |sql: Sql<'_>| {
             let teams = member::list_teams(user_id, Part::first(u32::MAX));
-            for listed in sql.run(teams).await? {
-                let Member { team_id, role, .. } = listed.member;
-                if role == Role::Owner {
-                    require_may_leave(sql, team_id, user_id, role).await?;
-                }
-            }
-            Ok(())
+            let left = memberships(&sql.run(teams).await?);
+            require_may_leave(sql, user_id, &left).await.map(drop)
         };
         self.store.read(user_id, may_leave).await?;
         self.delete(Actor::Person(person), user_id).await
@@ -185,26 +180,30 @@ impl App {
                 sql.run(require_person(person)).await?;
             }
             let teams = member::list_teams(user_id, Part::first(u32::MAX));
-            let teams = sql.run(teams).await?;
-            let mut keys = 0;
+            // What is done in each team is sent together: they may be many, and the database may be far away.
+            let left = memberships(&sql.run(teams).await?);
+            let teams: Vec<_> = left.iter().map(|(id, _)| *id).collect();
             let told = |event: &AuditEvent| AuditEvent {
                 id: ids.next(now),
                 ..event.clone()
             };
-            for listed in teams {
-                let Member { team_id, role, .. } = listed.member;
-                sql.run(member::delete(team_id, user_id)).await?;
-                let ended = match actor {
-                    Actor::Person(_) => leave(sql, team_id, user_id, role, now).await?,
-                    Actor::Operator => Vec::new(),
-                };
-                let event = revoked.clone().in_team(team_id);
-                tell_revoked(sql, &event, &ids, &ended).await?;
+            let deletes = teams.iter().map(|id| member::delete(*id, user_id));
+            sql.run(deletes.collect::<Vec<_>>()).await?;
+            let ended = match actor {
+                Actor::Person(_) => leave(sql, user_id, &left, now).await?,
+                Actor::Operator => Vec::new(),
+            };
+            let mut keys = 0;
+            for (team_id, ended) in &ended {
+                let event = revoked.clone().in_team(*team_id);
+                tell_revoked(sql, &event, &ids, ended).await?;
                 keys += ended.len();
-                end_invitations(sql, team_id, user_id, None).await?;
-                let removed = told(&removed).in_team(team_id);
-                sql.run(audit::insert(&removed)).await?;
             }
+            end_invitations(sql, user_id, &teams, None).await?;
+            let events = teams.iter().map(|id| told(&removed).in_team(*id));
+            let events: Vec<_> = events.collect();
+            let inserts = events.iter().map(audit::insert);
+            sql.run(inserts.collect::<Vec<_>>()).await?;
             let User { email, .. } = remove_user(sql, user_id, now).await?;
             sql.run(is_proven.then(|| invitation::delete_all_of(&email)))
                 .await?;
@@ -216,4 +215,10 @@ impl App {
         }
         Ok(())
     }
+}
+
+/// Where a user is a member, and with which role.
+fn memberships(teams: &[ListedMember]) -> Vec<(TeamId, Role)> {
+    let teams = teams.iter().map(|it| &it.member);
+    teams.map(|it| (it.team_id, it.role)).collect()
 }

@@ -62,10 +62,10 @@ impl App {
                     if !sql.run(member::has_others(team_id, user_id)).await? {
                         return Err(Member::only_member().into());
                     }
-                    require_another_owner(sql, team_id, user_id).await?;
+                    require_another_owner(sql, user_id, &[team_id]).await?;
                 }
                 sql.run(member::set_role(team_id, user_id, role)).await?;
-                end_invitations(sql, team_id, user_id, Some(role)).await?;
+                end_invitations(sql, user_id, &[team_id], Some(role)).await?;
                 sql.run(audit::insert(&event)).await.map(drop)
             })
             .await
@@ -95,11 +95,12 @@ impl App {
             let current = require_may_remove(sql, &actor, team_id, user_id).await?;
             sql.run(member::delete(team_id, user_id)).await?;
             forget_invitation(sql, team_id, user_id).await?;
-            let mut ended = match actor {
-                Actor::Person(_) => leave(sql, team_id, user_id, current, now).await?,
+            let ended = match actor {
+                Actor::Person(_) => leave(sql, user_id, &[(team_id, current)], now).await?,
                 Actor::Operator => Vec::new(),
             };
-            end_invitations(sql, team_id, user_id, None).await?;
+            let mut ended: Vec<_> = ended.into_iter().flat_map(|(_, keys)| keys).collect();
+            end_invitations(sql, user_id, &[team_id], None).await?;
             if with_keys {
                 ended.extend(revoke_keys(sql, team_id, Some(user_id), now).await?);
             }
@@ -158,68 +159,75 @@ async fn require_may_remove(
     }
 }
 
-/// Step 3, for an owner who is about to lose that role, and is not alone in the team.
+/// Step 3, for an owner who is about to lose that role in these teams, and is alone in none of them.
 async fn require_another_owner(
     sql: Sql<'_>,
-    team_id: TeamId,
     user_id: UserId,
+    teams: &[TeamId],
 ) -> Result<(), ScriptError> {
-    let (has_owner, team) = sql
-        .run((
-            member::has_another_owner(team_id, user_id),
-            team::find(team_id),
-        ))
-        .await?;
-    // A deactivated owner does not count, since they can do nothing for the team.
-    if has_owner {
-        return Ok(());
+    let find = |id: &TeamId| (member::has_another_owner(*id, user_id), team::find(*id));
+    let found = sql.run(teams.iter().map(find).collect::<Vec<_>>()).await?;
+    for (id, (has_owner, team)) in teams.iter().zip(found) {
+        // A deactivated owner does not count, since they can do nothing for the team.
+        if !has_owner {
+            let team = team.ok_or_else(|| Team::missing(*id))?;
+            return Err(Member::last_owner(&team.name).into());
+        }
     }
-    let team = team.ok_or_else(|| Team::missing(team_id))?;
-    Err(Member::last_owner(&team.name).into())
+    Ok(())
 }
 
-/// Step 3, for a member who is about to leave. Returns whether there are other members.
+/// Step 3, for a user who is about to leave the teams of these memberships. Returns the teams that have no other members.
 pub(super) async fn require_may_leave(
     sql: Sql<'_>,
-    team_id: TeamId,
     user_id: UserId,
-    role: Role,
-) -> Result<bool, ScriptError> {
-    let has_others = sql.run(member::has_others(team_id, user_id)).await?;
-    if has_others && role == Role::Owner {
-        require_another_owner(sql, team_id, user_id).await?;
-    }
-    Ok(has_others)
+    left: &[(TeamId, Role)],
+) -> Result<Vec<TeamId>, ScriptError> {
+    let has_others = left.iter().map(|(id, _)| member::has_others(*id, user_id));
+    let has_others = sql.run(has_others.collect::<Vec<_>>()).await?;
+    let (others, alone): (Vec<_>, Vec<_>) = left
+        .iter()
+        .zip(has_others)
+        .partition(|(_, has_others)| *has_others);
+    let owned = others
+        .into_iter()
+        .filter(|((_, role), _)| *role == Role::Owner);
+    let owned: Vec<_> = owned.map(|((id, _), _)| *id).collect();
+    require_another_owner(sql, user_id, &owned).await?;
+    Ok(alone.into_iter().map(|((id, _), _)| *id).collect())
 }
 
-/// Step 3, for a member who leaves. Returns the keys that have ended.
+/// Step 3, for a user who leaves these teams. Returns the keys that have ended, by team.
 pub(super) async fn leave(
     sql: Sql<'_>,
-    team_id: TeamId,
     user_id: UserId,
-    role: Role,
+    left: &[(TeamId, Role)],
     now: Timestamp,
-) -> Result<Vec<ApiKeyId>, ScriptError> {
-    if require_may_leave(sql, team_id, user_id, role).await? {
-        return Ok(Vec::new());
+) -> Result<Vec<(TeamId, Vec<ApiKeyId>)>, ScriptError> {
+    let mut ended = Vec::new();
+    for id in require_may_leave(sql, user_id, left).await? {
+        let links = share_link::revoke_all(id, now);
+        sql.run((links, invitation::delete_all(id))).await?;
+        ended.push((id, revoke_keys(sql, id, None, now).await?));
     }
-    let links = share_link::revoke_all(team_id, now);
-    sql.run((links, invitation::delete_all(team_id))).await?;
-    revoke_keys(sql, team_id, None, now).await
+    Ok(ended)
 }
 
-/// Step 4, for the invitations made by a user who has this role from now on.
+/// Step 4, for the invitations to these teams made by a user who has this role from now on.
 pub(super) async fn end_invitations(
     sql: Sql<'_>,
-    team_id: TeamId,
     user_id: UserId,
+    teams: &[TeamId],
     role: Option<Role>,
 ) -> Result<(), ScriptError> {
-    let made = sql.run(invitation::list_made_by(team_id, user_id)).await?;
-    let ended = made.iter().filter(|it| !it.is_in_force(role));
-    // Together: there may be two hundred, and the database may be far away.
-    let deletes: Vec<_> = ended.map(|it| invitation::delete(team_id, it.id)).collect();
-    sql.run(deletes).await.map(drop)
+    let made = teams
+        .iter()
+        .map(|id| invitation::list_made_by(*id, user_id));
+    let made = sql.run(made.collect::<Vec<_>>()).await?;
+    let ended = made.iter().flatten().filter(|it| !it.is_in_force(role));
+    // Together: there may be two hundred to each team, and the database may be far away.
+    let deletes = ended.map(|it| invitation::delete(it.team_id, it.id));
+    sql.run(deletes.collect::<Vec<_>>()).await.map(drop)
 }
 
 /// Records an event for each of the keys that were revoked together; `event` is what they have in common.

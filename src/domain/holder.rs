@@ -147,14 +147,6 @@ impl Holder {
         self.is_several() || matches!(self, Holder::Strangers | Holder::SignIns | Holder::Links)
     }
 
-    /// Itself, or [`Strangers`](Holder::Strangers) if it is an address.
-    pub fn or_strangers(self) -> Holder {
-        match self {
-            Holder::Address(_) => Holder::Strangers,
-            other => other,
-        }
-    }
-
     /// Whether it is an address; one person may have many of them.
     pub fn is_address(self) -> bool {
         matches!(self, Holder::Address(_))

@@ -39,13 +39,12 @@ impl Checks {
         arrived: Arrived<R>,
         note: impl FnOnce(&R, &json::Value<'_>) -> T,
     ) -> Result<(R, T), Rejection<Error>> {
+        let holder = match holder {
+            Holder::Address(_) => Holder::Strangers,
+            known => known,
+        };
         let _turn = match takes_long(arrived.body()) {
-            true => Some(
-                self.0
-                    .take(holder.or_strangers())
-                    .await
-                    .map_err(Rejection::Error)?,
-            ),
+            true => Some(self.0.take(holder).await.map_err(Rejection::Error)?),
             false => None,
         };
         Ok(arrived.check_noting(note)?)

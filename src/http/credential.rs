@@ -24,6 +24,7 @@ use openapi_dropshot_runtime::Admitted;
 use super::context::{Context, RequestContext};
 use super::interceptor::Intercepted;
 use super::rate_limit::rate_limit_headers;
+use super::received::charged_for_waiting;
 use super::rejection::{Credential, Error};
 use crate::admin::Shortage;
 use crate::app::{App, Presented};
@@ -275,11 +276,20 @@ async fn admit<P>(
         }
         admitted.headers.extend(rate_limit_headers(&verdict));
     }
-    if !context.context().unsent.has_room(bearer) {
-        let who = Box::new(who);
-        return Err(Error::Unread { verdict, who });
+    let short = |shortage| Error::Short {
+        shortage,
+        verdict,
+        who: Box::new(who),
+    };
+    let shared = context.context();
+    if !shared.unsent.has_room(bearer) {
+        return Err(short(Shortage::Answers));
     }
-    context.context().arrivals.begin(bearer.holder).await?;
+    if shared.arrivals.are_many(bearer.holder) {
+        let _charge = charged_for_waiting(context, bearer).map_err(short)?;
+        let turn = shared.arrivals.turn(bearer.holder);
+        turn.await.map_err(short)?;
+    }
     intercept(context, who, verdict, quota).await?;
     Ok(admitted)
 }

@@ -235,7 +235,7 @@ fn of_http(error: Error) -> Problem {
             let problem = problem.header(RETRY_AFTER, retry_after);
             problem.told(Some(verdict), *who)
         }
-        Error::Unread { verdict, who } => unavailable().told(verdict, *who),
+        Error::Short { verdict, who, .. } => unavailable().told(verdict, *who),
         Error::Intercepted {
             error,
             verdict,

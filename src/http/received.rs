@@ -8,8 +8,8 @@
 //!    another that has waited longer. A body that comes with its head, as that of an app does, has arrived before another
 //!    can take its place.
 //! 3. Bodies that may take long are checked in turns ([`checks`](super::checks)). Step 1 bounds how many wait for theirs.
-//! 4. A request that waits for its turn to make a list is charged meanwhile, though it has no body: hundreds of each team may
-//!    wait, each with sixteen kilobytes of headers.
+//! 4. A request that waits for its turn to begin, or to make a list, is charged meanwhile, though it has no body: hundreds of
+//!    each team may wait, each with sixteen kilobytes of headers.
 
 use dropshot::RequestInfo;
 use openapi_dropshot_runtime::{Rejection, Request, Unchecked, json};
@@ -111,13 +111,25 @@ pub(crate) async fn list_turn(
     bearer: impl Into<Bearer>,
     team_id: TeamId,
 ) -> Result<(), Rejection<Error>> {
-    let shared = context.context();
-    let charge = shared
+    let charge = charged_for_waiting(context, bearer.into());
+    let _charge = charge.map_err(|shortage| Rejection::Error(Error::Overloaded(shortage)))?;
+    let turn = context.context().lists.next(team_id.into()).await;
+    turn.map_err(Rejection::Error)
+}
+
+/// Step 4: charges a request for what it holds while it waits.
+///
+/// # Errors
+/// [`Shortage::Bodies`] when `bearer` may not have that much.
+pub(super) fn charged_for_waiting(
+    context: &RequestContext,
+    bearer: Bearer,
+) -> Result<Charge, Shortage> {
+    let charge = context
+        .context()
         .bodies
         .charge(bearer, price_of_head(&context.request));
-    let _charge = charge.ok_or(Rejection::Error(Error::Overloaded(Shortage::Bodies)))?;
-    let turn = shared.lists.next(team_id.into()).await;
-    turn.map_err(Rejection::Error)
+    charge.ok_or(Shortage::Bodies)
 }
 
 /// What has arrived.

@@ -39,8 +39,10 @@ pub enum Error {
         /// Who it is, for the log.
         who: Box<Caller>,
     },
-    /// The caller leaves too much unread.
-    Unread {
+    /// There is not enough of something for this caller.
+    Short {
+        /// Of what.
+        shortage: Shortage,
         /// The limiter's verdict, if there is one.
         verdict: Option<Verdict>,
         /// Who it is, for the log.
@@ -62,7 +64,7 @@ impl Error {
     pub(super) fn shortage(&self) -> Option<Shortage> {
         match self {
             Error::Overloaded(shortage) => Some(*shortage),
-            Error::Unread { .. } => Some(Shortage::Answers),
+            Error::Short { shortage, .. } => Some(*shortage),
             _ => None,
         }
     }

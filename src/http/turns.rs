@@ -9,8 +9,9 @@
 //!    none stands behind it. Some may wait ([`LINE`]); the rest are told to try again, since each has a permit meanwhile.
 //! 2. On SQLite these are for all together, and teams and users who wait for them have the same time each ([`FairTime`]): one
 //!    list may take twenty times what another does. On PostgreSQL a list mostly waits for its connection, for which there are
-//!    turns already; whoever held one of the few turns of all meanwhile would keep others from making theirs. What users have of their own, such as the page of their account, or a form that they are shown again, is made in
-//!    turns apart from those of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team.
+//!    turns already; whoever held one of the few turns of all meanwhile would keep others from making theirs. What users have
+//!    of their own, such as the page of their account, or a form that they are shown again, is made in turns apart from those
+//!    of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team.
 //! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
 //!    list made without a pause would be done before the next could wait for it, and of those that wait, each would be made
 //!    right behind the one before.)
@@ -38,8 +39,8 @@ use crate::settings::Database;
 /// How long a request may be served without a second look at who may have the answer.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
-/// How long a request waits for its turns.
-const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a request waits for its turn.
+pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How many list requests of one team may wait. They are made within a fifth of a second, and a key may ask for two hundred
 /// at once.
@@ -49,12 +50,6 @@ const LINE: usize = 256;
 const ROOM: Room = Room {
     of_all: usize::MAX,
     of_each: LINE,
-};
-
-/// As many of each team, or user, may begin at once as all keys of a team may send at once by default.
-const ROOM_OF_ARRIVALS: Room = Room {
-    of_all: usize::MAX,
-    of_each: 1_000,
 };
 
 /// How many requests of users may wait. A person looks at one page at a time, and each that waits may hold a form of sixty
@@ -105,9 +100,8 @@ struct Timed {
 impl Drop for Timed {
     fn drop(&mut self) {
         // Before the permit is dropped, and the next is chosen.
-        self.of
-            .crowds()
-            .took(self.holder, ABOUT, self.since.elapsed());
+        let took = self.since.elapsed();
+        self.of.correct(|time| time.took(self.holder, ABOUT, took));
     }
 }
 
@@ -119,7 +113,7 @@ impl Crowds for FairTime<Holder> {
         self.start(holder)
     }
 
-    fn serve(&self, holder: Holder) {
+    fn serves(&mut self, holder: Holder) {
         self.serve(holder, ABOUT);
     }
 
@@ -173,11 +167,6 @@ impl Turns {
     /// One turn for each core except one, for all together.
     pub(super) fn leaving_a_core() -> Turns {
         Turns::of_all(all_but_one(), ROOM)
-    }
-
-    /// For requests that begin: one turn for each core, for all together.
-    pub(super) fn of_arrivals() -> Turns {
-        Turns::of_all(cores(), ROOM_OF_ARRIVALS)
     }
 
     /// For what users have of their own: one turn for each core except one, for all together; on PostgreSQL eight for each
@@ -258,7 +247,7 @@ fn all_but_one() -> usize {
     (cores() - 1).max(1)
 }
 
-fn cores() -> usize {
+pub(super) fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 

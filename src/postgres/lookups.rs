@@ -6,18 +6,17 @@
 //! 1. A lookup takes a seat, of which a holder has no more than its share, and waits.
 //! 2. There are a few lanes. A free lane takes a connection, lets lookups arrive that are [about to come](gather), and then
 //!    takes those that wait, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]. Holders share the lanes
-//!    by what their lookups [cost](cost) ([`FairTime`]): a page of a list may find ten thousand times as many bytes as a product
-//!    has. So whoever asks for little is among the next, whatever others ask for.
+//!    by what their lookups [cost](cost) ([`FairTime`]): a page of a list takes the room of a hundred products, and may find
+//!    their bytes, or pass as many rows that are archived. So whoever asks for little is among the next, whatever others ask for.
 //! 3. They are sent together ([`together`]).
 //! 4. Each gets its rows. A caller whose statement failed looks them up alone, and learns why.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use foldhash::HashMap;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
-use tokio_postgres::Row;
+use tokio::time::{Instant, timeout};
 
 use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
@@ -52,7 +51,6 @@ struct Queue {
     /// The holder of the lanes' connections.
     holder: Holder,
     seats: Turns,
-    time: FairTime<Holder>,
     state: Mutex<State>,
 }
 
@@ -61,6 +59,7 @@ struct State {
     waiting: Vec<Waiting>,
     /// Lanes at work.
     lanes: usize,
+    time: FairTime<Holder>,
 }
 
 /// A lookup that waits for its rows.
@@ -91,7 +90,6 @@ impl Lookups {
             connections: Arc::clone(connections),
             holder,
             seats: Turns::new(seats, &connections.counts.refused),
-            time: FairTime::default(),
             state: Mutex::default(),
         }))
     }
@@ -161,12 +159,12 @@ impl Lane {
             )
             .await;
             gather(LARGEST, || queue.state().waiting.len()).await;
-            let waiting = next(&mut queue.state().waiting, &queue.time);
+            let waiting = queue.state().next();
             if let Ok(Ok(checkout)) = checkout
                 && !waiting.is_empty()
             {
                 // After that, none of them has time left.
-                let _ = timeout(DEADLINE, answer(checkout, waiting, &queue.time)).await;
+                let _ = timeout(DEADLINE, answer(checkout, waiting, &queue)).await;
             }
         }
     }
@@ -188,60 +186,62 @@ impl Drop for Lane {
     }
 }
 
-/// Takes out the lookups that are made together.
-fn next(waiting: &mut Vec<Waiting>, time: &FairTime<Holder>) -> Vec<Waiting> {
-    // Drops lookups whose callers have stopped waiting.
-    waiting.retain(|it| !it.rows.is_closed());
-    in_turns(waiting, time);
-    let mut rows = 0;
-    let has_room = |it: &&Waiting| {
-        let is_first = rows == 0;
-        rows += it.most;
-        is_first || rows <= MOST_ROWS
-    };
-    let count = waiting.iter().take(LARGEST).take_while(has_room).count();
-    let next: Vec<_> = waiting.drain(..count).collect();
-    for lookup in &next {
-        time.serve(lookup.holder, about(lookup.most));
+impl State {
+    /// Takes out the lookups that are made together.
+    fn next(&mut self) -> Vec<Waiting> {
+        // Drops lookups whose callers have stopped waiting.
+        self.waiting.retain(|it| !it.rows.is_closed());
+        self.order();
+        let mut rows = 0;
+        let has_room = |it: &&Waiting| {
+            let is_first = rows == 0;
+            rows += it.most;
+            is_first || rows <= MOST_ROWS
+        };
+        let waiting = self.waiting.iter().take(LARGEST);
+        let count = waiting.take_while(has_room).count();
+        let next: Vec<_> = self.waiting.drain(..count).collect();
+        for lookup in &next {
+            self.time.serve(lookup.holder, about(lookup.most));
+        }
+        next
     }
-    next
-}
 
-/// Puts them in the order in which they start, each holder's as it asked.
-fn in_turns(waiting: &mut Vec<Waiting>, time: &FairTime<Holder>) {
-    let mut starts = HashMap::<Holder, Duration>::new();
-    let start = |it: Waiting| {
-        let next = starts
-            .entry(it.holder)
-            .or_insert_with(|| time.start(it.holder));
-        let start = *next;
-        *next += about(it.most);
-        (start, it)
-    };
-    let mut started: Vec<_> = waiting.drain(..).map(start).collect();
-    if starts.len() > 1 {
+    /// Puts them in the order in which they start, each holder's as it asked.
+    fn order(&mut self) {
+        let mut holders = self.waiting.iter().map(|it| it.holder);
+        let first = holders.next();
+        if holders.all(|it| Some(it) == first) {
+            return;
+        }
+        let mut starts = HashMap::<Holder, Duration>::default();
+        let start = |it: Waiting| {
+            let next = starts.entry(it.holder);
+            let next = next.or_insert_with(|| self.time.start(it.holder));
+            let start = *next;
+            *next += about(it.most);
+            (start, it)
+        };
+        let mut started: Vec<_> = self.waiting.drain(..).map(start).collect();
         started.sort_by_key(|(start, _)| *start);
+        self.waiting.extend(started.into_iter().map(|(_, it)| it));
     }
-    waiting.extend(started.into_iter().map(|(_, it)| it));
 }
 
-/// What a lookup is about to cost that finds so many rows at most: about as long as the server and the network take.
+/// What a lookup costs at least that finds so many rows at most: it takes that part of a round, however few it finds.
 fn about(most: usize) -> Duration {
-    cost(most * 1_024)
+    Duration::from_micros(50) + Duration::from_micros(10) * u32::try_from(most).unwrap_or(u32::MAX)
 }
 
-/// What a lookup costs that has found so many bytes.
-fn cost(bytes: usize) -> Duration {
-    Duration::from_micros(50) + Duration::from_nanos(10) * u32::try_from(bytes).unwrap_or(u32::MAX)
-}
-
-fn bytes(found: &[Rows]) -> usize {
-    let rows = found.iter().flat_map(|(rows, _)| rows.iter());
-    rows.map(Row::raw_size_bytes).sum()
+/// What a lookup costs in a round that took so long: its part of that.
+fn cost(most: usize, round: Duration) -> Duration {
+    let part = about(most).as_secs_f64() / about(MOST_ROWS).as_secs_f64();
+    round.mul_f64(part.min(1.0)).max(about(most))
 }
 
 /// Steps 3 and 4.
-async fn answer(checkout: Checkout, waiting: Vec<Waiting>, time: &FairTime<Holder>) {
+async fn answer(checkout: Checkout, waiting: Vec<Waiting>, queue: &Queue) {
+    let begun = Instant::now();
     checkout.mark_used();
     let (said, waiting): (Vec<_>, Vec<_>) = waiting
         .into_iter()
@@ -259,9 +259,13 @@ async fn answer(checkout: Checkout, waiting: Vec<Waiting>, time: &FairTime<Holde
         false => checkout.mark_done(),
     }
     drop(checkout);
+    let round = begun.elapsed();
     for (answers, (holder, most, asked, _turn)) in answers.into_iter().zip(waiting) {
+        queue
+            .state()
+            .time
+            .took(holder, about(most), cost(most, round));
         if let Ok(rows) = answers.into_iter().collect::<Result<Vec<_>, _>>() {
-            time.took(holder, about(most), cost(bytes(&rows)));
             // A caller that has stopped waiting needs none.
             let _ = asked.send(rows);
         }
@@ -293,50 +297,54 @@ mod tests {
     type Answer = oneshot::Receiver<Vec<Rows>>;
 
     /// Which lookups are in the next round.
-    fn round(waiting: &mut Vec<Waiting>, time: &FairTime<Holder>) -> Vec<(u128, usize)> {
+    fn round(state: &mut State) -> Vec<(u128, usize)> {
         let said = |it: Waiting| match it.holder {
             Holder::Team(team) => (team.as_u128(), it.most),
             _ => (0, it.most),
         };
-        next(waiting, time).into_iter().map(said).collect()
+        state.next().into_iter().map(said).collect()
     }
 
     #[test]
     fn who_asks_for_many_pages_waits_behind_who_asks_for_one_product() {
-        let time = FairTime::default();
         let asked = [(1, 101), (1, 101), (1, 101), (2, 1)].map(lookup);
-        let (mut waiting, _answers): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
-        let first = round(&mut waiting, &time);
+        let (waiting, _answers): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+        let mut state = State {
+            waiting,
+            ..State::default()
+        };
+        let first = round(&mut state);
         assert_eq!(first, [(1, 101), (2, 1), (1, 101)]);
-        assert_eq!(round(&mut waiting, &time), [(1, 101)]);
+        assert_eq!(round(&mut state), [(1, 101)]);
     }
 
     #[test]
     fn who_asks_for_products_is_in_each_round_however_many_teams_ask_for_pages() {
-        let time = FairTime::default();
-        let (mut waiting, mut answers) = (Vec::new(), Vec::new());
-        let ask = |it, waiting: &mut Vec<_>, answers: &mut Vec<_>| {
+        let (mut state, mut answers) = (State::default(), Vec::new());
+        let mut ask = |it, state: &mut State| {
             let (asked, answer) = lookup(it);
-            waiting.push(asked);
+            state.waiting.push(asked);
             answers.push(answer);
         };
         for team in (1..=10).cycle().take(40) {
-            ask((team, 101), &mut waiting, &mut answers);
+            ask((team, 101), &mut state);
         }
         for number in 0..100 {
             // At first, all are equals.
-            let asked = if number < 10 { 0 } else { 5 };
+            let asked = if number < 10 { 0 } else { 3 };
             for _ in 0..asked {
-                ask((99, 1), &mut waiting, &mut answers);
+                ask((99, 1), &mut state);
             }
-            let served = round(&mut waiting, &time);
+            let served = round(&mut state);
             let products = served.iter().filter(|(team, _)| *team == 99);
             assert_eq!(products.count(), asked, "{served:?}");
             for (team, most) in served {
                 let holder = Holder::Team(Uuid::from_u128(team));
-                time.took(holder, about(most), cost(most * 8_000));
+                state
+                    .time
+                    .took(holder, about(most), cost(most, Duration::from_millis(20)));
                 if team != 99 {
-                    ask((team, most), &mut waiting, &mut answers);
+                    ask((team, most), &mut state);
                 }
             }
         }
@@ -344,10 +352,13 @@ mod tests {
 
     #[test]
     fn what_finds_more_rows_than_go_together_goes_alone() {
-        let time = FairTime::default();
         let asked = [(1, MOST_ROWS + 1), (1, 1)].map(lookup);
-        let (mut waiting, _answers): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
-        assert_eq!(round(&mut waiting, &time), [(1, MOST_ROWS + 1)]);
-        assert_eq!(round(&mut waiting, &time), [(1, 1)]);
+        let (waiting, _answers): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+        let mut state = State {
+            waiting,
+            ..State::default()
+        };
+        assert_eq!(round(&mut state), [(1, MOST_ROWS + 1)]);
+        assert_eq!(round(&mut state), [(1, 1)]);
     }
 }

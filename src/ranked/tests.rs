@@ -11,7 +11,7 @@ impl Crowds for () {
         Duration::ZERO
     }
 
-    fn serve(&self, (): ()) {}
+    fn serves(&mut self, (): ()) {}
 
     fn crowding(_: impl Iterator<Item = ((), usize)>) -> impl Fn(()) -> Duration {
         |()| Duration::ZERO
@@ -90,7 +90,7 @@ impl Crowds for Late {
         later(self.0.lock().unwrap().get(&crowd).copied().unwrap_or(0))
     }
 
-    fn serve(&self, crowd: char) {
+    fn serves(&mut self, crowd: char) {
         *self.0.lock().unwrap().entry(crowd).or_default() += 1;
     }
 

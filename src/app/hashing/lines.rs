@@ -94,7 +94,7 @@ impl Crowds for HadByMany {
         }
     }
 
-    fn serve(&self, (site, team): Self::Crowd) {
+    fn serves(&mut self, (site, team): Self::Crowd) {
         self.of_sites.count(site);
         self.of_teams.count(team);
     }

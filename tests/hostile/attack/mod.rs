@@ -240,7 +240,7 @@ fn each(count: u32, attack: impl Fn(u32) -> io::Result<Connection>) -> Vec<Conne
 }
 
 /// Each connection is an open file of the attacker, too.
-fn allow_many_files() {
+pub fn allow_many_files() {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("there is a limit");
     setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("the hard limit is allowed");
 }

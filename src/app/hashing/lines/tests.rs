@@ -155,11 +155,11 @@ fn the_handicap_grows_with_each_password_and_shrinks_with_age() {
 #[tokio::test]
 async fn one_password_of_a_site_and_team_is_forgotten_each_two_seconds() {
     tokio::time::pause();
-    let had = HadByMany::new();
+    let mut had = HadByMany::new();
     let caller = of_team(user(0, 1), 1);
     let crowd = (caller.site, caller.team);
     for _ in 0..3 {
-        had.serve(crowd);
+        had.serves(crowd);
     }
     for left in (0..=3).rev() {
         assert_eq!(had.handicap(crowd), Duration::from_millis(2_500) * left);
