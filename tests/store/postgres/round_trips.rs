@@ -296,3 +296,34 @@ async fn a_role_ends_in_as_many_round_trips_however_many_invitations_end_with_it
     }
     assert_eq!(round_trips[1], round_trips[2]);
 }
+
+#[tokio::test]
+async fn an_account_is_deleted_in_as_many_round_trips_however_many_teams_it_is_in() {
+    let (relay, app) = service("", Duration::ZERO).await;
+    let owner = {
+        let team = app.create_team("Acme").await.unwrap().id;
+        join(&app, team, "owner@example.com", Role::Owner).await
+    };
+    let mut round_trips = Vec::new();
+    // For the first, statements are prepared.
+    for teams in [2, 1, 20] {
+        let team = app.create_team("Acme").await.unwrap().id;
+        let member = join(&app, team, &format!("{teams}@example.com"), Role::Admin).await;
+        for team in 0..teams {
+            let team = app.create_team(&format!("Team {team}")).await.unwrap().id;
+            for (user, role) in [(owner.user_id, Role::Owner), (member.user_id, Role::Admin)] {
+                app.add_member(team, user, role).await.unwrap();
+            }
+            let by = actor(&member);
+            let invited = app.invite(&by, team, "bo@example.com", Role::Viewer);
+            invited.await.unwrap();
+        }
+        app.add_member(team, owner.user_id, Role::Owner)
+            .await
+            .unwrap();
+        relay.take();
+        app.delete_account(member).await.unwrap();
+        round_trips.push(relay.take().len());
+    }
+    assert_eq!(round_trips[1], round_trips[2]);
+}
