@@ -23,7 +23,7 @@ use crate::domain::browser_session::{BrowserSession, InBrowser};
 use crate::domain::device_cookie::DeviceCookies;
 use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, BrowserSessionId, UserId};
-use crate::domain::password::{OF_ACCOUNT, OF_SOURCE, Source, account, normalized};
+use crate::domain::password::{OF_ACCOUNT, OF_SOURCE, Source, WrongPasswords, account, normalized};
 use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::time::Timestamp;
@@ -331,8 +331,15 @@ impl Checked {
         sql: Sql<'_>,
         now: Timestamp,
     ) -> Result<Result<Checked, Error>, ScriptError> {
-        let counted = self.count_wrong(sql, now).await?;
-        let refused = match sql.run(refused_sign_in::has_room(&self.refused)).await? {
+        let counted = self.one_more_wrong(sql, now).await?;
+        let wrong = counted.iter().flatten();
+        let set = wrong.map(|(source, wrong)| password::set_wrong(&self.account, source, wrong));
+        // Together: a place for hashing is held meanwhile.
+        let set = set.collect::<Vec<_>>();
+        let (_, has_room) = sql
+            .run((set, refused_sign_in::has_room(&self.refused)))
+            .await?;
+        let refused = match has_room {
             true => self.refused.clone(),
             false => self.refused.clone().of_others(),
         };
@@ -341,16 +348,16 @@ impl Checked {
             refused,
             ..self.clone()
         };
-        Ok(counted.map(|()| checked))
+        Ok(counted.map(|_| checked))
     }
 
-    /// If one of the counts is used up, neither changes: a source that has used up its own count takes nothing from the
-    /// shared one.
-    async fn count_wrong(
+    /// Locks the counts, and returns what they are with this attempt. If one is used up, neither changes: a source that has used
+    /// up its own count takes nothing from the shared one.
+    async fn one_more_wrong(
         &self,
         sql: Sql<'_>,
         now: Timestamp,
-    ) -> Result<Result<(), Error>, ScriptError> {
+    ) -> Result<Result<Vec<(Source, WrongPasswords)>, Error>, ScriptError> {
         let counts = [(*Source::ALL, OF_ACCOUNT), (self.source, OF_SOURCE)];
         let mut counted = Vec::new();
         // All attempts on an account wait for the first of these counts; a device does not share it.
@@ -363,11 +370,7 @@ impl Checked {
                 Err(used_up) => return Ok(Err(used_up)),
             }
         }
-        for (source, one_more) in &counted {
-            sql.run(password::set_wrong(&self.account, source, one_more))
-                .await?;
-        }
-        Ok(Ok(()))
+        Ok(Ok(counted))
     }
 
     /// Takes the attempt back: the password was right.

@@ -4,7 +4,7 @@
 //! order in which they became ready, so whatever others send would wait until all of these are answered. So:
 //!
 //! 1. While many tasks [are ready](MANY), or requests wait already, a request whose caller is known waits for its turn before
-//!    it is worked on. A task that waits is not ready, so none stands behind it.
+//!    it is worked on, unless that caller sends [little](LITTLE). A task that waits is not ready, so none stands behind it.
 //! 2. Callers take turns in equal numbers ([`FairTime`]), as many at once as there are cores.
 //! 3. A turn lets all others that are ready run first, for [half of the time](OthersFirst) at most, and ends as soon as the
 //!    work begins: what that waits for, such as a commit, has bounds of its own.
@@ -19,12 +19,20 @@ use super::turns::{QUEUE_TIMEOUT, cores};
 use crate::admin::Shortage;
 use crate::domain::holder::Holder;
 use crate::fair_time::FairTime;
+use crate::limit::{Limiter, Policy};
 use crate::pause::OthersFirst;
 use crate::ranked::{Ranked, Room};
 
 /// So many tasks are ready at once when requests arrive faster than they are answered: some milliseconds of work. A core keeps
 /// up to 256 that are not counted.
 const MANY: usize = 64;
+
+/// What each team or user may send without waiting: more than most do. A turn takes until all that is ready has run, which may
+/// be strangers' requests.
+const LITTLE: Policy = Policy {
+    per_second: 200,
+    burst: 5,
+};
 
 /// Who waits is bounded by the memory that it is charged for.
 const ROOM: Room = Room {
@@ -36,6 +44,7 @@ const ROOM: Room = Room {
 #[derive(Debug)]
 pub(super) struct Arrivals {
     runtime: Handle,
+    little: Limiter<Holder>,
     turns: Arc<Ranked<FairTime<Holder>>>,
     waiting: AtomicUsize,
     /// When all who wait came, as far as their order goes: only their numbers count.
@@ -57,6 +66,7 @@ impl Arrivals {
     pub(super) fn new(runtime: Handle) -> Arrivals {
         Arrivals {
             runtime,
+            little: Limiter::new(LITTLE),
             turns: Arc::new(Ranked::new(cores(), ROOM, FairTime::default())),
             waiting: AtomicUsize::new(0),
             began: Instant::now(),
@@ -66,10 +76,15 @@ impl Arrivals {
 
     /// Step 1: whether a request of `holder` has to wait for its turn. Strangers do not: they are limited by address, and what
     /// they are shown takes no longer than to have them wait.
-    pub(super) fn are_many(&self, holder: Holder) -> bool {
+    pub(super) fn has_to_wait(&self, holder: Holder) -> bool {
         let is_waited_for = self.waiting.load(Ordering::Relaxed) > 0;
         let are_many = is_waited_for || self.runtime.metrics().global_queue_depth() >= MANY;
-        are_many && holder.is_known()
+        let is_little = || {
+            self.little
+                .take(holder, std::time::Instant::now())
+                .allowed()
+        };
+        are_many && holder.is_known() && !is_little()
     }
 
     /// Steps 2 and 3.
@@ -112,7 +127,7 @@ mod tests {
     fn while_many_tasks_are_ready_known_callers_wait_for_a_turn() {
         let runtime = runtime();
         let arrivals = Arrivals::new(runtime.handle().clone());
-        assert!(!arrivals.are_many(team(1)));
+        assert!((0..100).all(|_| !arrivals.has_to_wait(team(1))));
         let (go_on, waits) = mpsc::channel::<()>();
         let (is_busy, busy) = mpsc::channel();
         let keeps_busy = runtime.spawn(async move {
@@ -121,8 +136,9 @@ mod tests {
         });
         busy.recv().unwrap();
         let ready: Vec<_> = (0..MANY).map(|_| runtime.spawn(async {})).collect();
-        assert!(arrivals.are_many(team(1)));
-        assert!(!arrivals.are_many(Holder::Strangers));
+        let waits = |holder| (0..100).filter(|_| arrivals.has_to_wait(holder)).count();
+        assert!((50..=95).contains(&waits(team(1))));
+        assert_eq!(waits(Holder::Strangers), 0);
         go_on.send(()).unwrap();
         runtime.block_on(async {
             keeps_busy.await.unwrap();
@@ -130,7 +146,7 @@ mod tests {
                 task.await.unwrap();
             }
         });
-        assert!(!arrivals.are_many(team(1)));
+        assert!((0..100).all(|_| !arrivals.has_to_wait(team(1))));
     }
 
     #[test]
@@ -150,10 +166,10 @@ mod tests {
             let all = (0..100).map(|_| begins(1)).collect::<Vec<_>>();
             let many = futures::future::join_all(all);
             let few = futures::future::join_all((0..20).map(|_| begins(2)).collect::<Vec<_>>());
-            let asked = async { assert!(arrivals.are_many(team(3))) };
+            let asked = async { assert!((0..100).any(|_| arrivals.has_to_wait(team(3)))) };
             futures::join!(many, few, asked);
         });
-        assert!(!arrivals.are_many(team(3)));
+        assert!((0..100).all(|_| !arrivals.has_to_wait(team(3))));
         let begun = begun.lock().unwrap();
         let last = begun.iter().rposition(|it| *it == 2).unwrap();
         // All of the second team are among the first hundred, but for what the first may have in advance.

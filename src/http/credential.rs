@@ -285,7 +285,7 @@ async fn admit<P>(
     if !shared.unsent.has_room(bearer) {
         return Err(short(Shortage::Answers));
     }
-    if shared.arrivals.are_many(bearer.holder) {
+    if shared.arrivals.has_to_wait(bearer.holder) {
         let _charge = charged_for_waiting(context, bearer).map_err(short)?;
         let turn = shared.arrivals.turn(bearer.holder);
         turn.await.map_err(short)?;
