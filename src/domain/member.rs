@@ -104,6 +104,14 @@ impl Member {
         )
     }
 
+    /// The error for the deletion of an account with which too many keys would end.
+    pub(crate) fn too_many_keys() -> Error {
+        Error::Refused(
+            "too many API keys would end with the teams in which you are alone; leave some of these first"
+                .into(),
+        )
+    }
+
     /// The error for a change that would leave a team with other members without an owner.
     pub(crate) fn last_owner(team_name: &str) -> Error {
         Error::Refused(format!(

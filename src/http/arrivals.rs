@@ -34,7 +34,7 @@ const LITTLE: Policy = Policy {
     burst: 5,
 };
 
-/// Who waits is bounded by the memory that it is charged for.
+/// How many wait is bounded by the memory that they are charged for.
 const ROOM: Room = Room {
     of_all: usize::MAX,
     of_each: usize::MAX,
@@ -172,7 +172,7 @@ mod tests {
         assert!((0..100).all(|_| !arrivals.has_to_wait(team(3))));
         let begun = begun.lock().unwrap();
         let last = begun.iter().rposition(|it| *it == 2).unwrap();
-        // All of the second team are among the first hundred, but for what the first may have in advance.
+        // The second team had every other turn, but for what the first may have in advance.
         assert!(last < 60, "{begun:?}");
     }
 }

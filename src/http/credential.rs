@@ -12,7 +12,7 @@
 //!    for it, and the permit is given back right after.
 //! 5. A known caller counts against the limit of its key or session. The public token endpoint counts client addresses.
 //! 6. A caller that leaves too much [unread](super::unsent) is refused: 503.
-//! 7. While many requests arrive at once, it waits for its [turn](super::arrivals) to begin.
+//! 7. While many requests arrive at once, it waits for its [turn](super::arrivals) to begin, if there is room for that.
 //! 8. An [interceptor](super::interceptor), if the server has one, may delay the request or end it.
 
 use std::net::IpAddr;
@@ -285,8 +285,10 @@ async fn admit<P>(
     if !shared.unsent.has_room(bearer) {
         return Err(short(Shortage::Answers));
     }
-    if shared.arrivals.has_to_wait(bearer.holder) {
-        let _charge = charged_for_waiting(context, bearer).map_err(short)?;
+    // Without room to wait it begins at once: to refuse it would help nobody.
+    if shared.arrivals.has_to_wait(bearer.holder)
+        && let Some(_charge) = charged_for_waiting(context, bearer)
+    {
         let turn = shared.arrivals.turn(bearer.holder);
         turn.await.map_err(short)?;
     }

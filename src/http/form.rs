@@ -263,6 +263,13 @@ mod tests {
     }
 
     #[test]
+    fn a_form_is_utf_8_as_it_is_sent() {
+        assert_eq!(form("name=Zoë").required(["name"]).unwrap(), ["Zoë"]);
+        let refused = Form::encoded(b"name=Zo\xeb").err().unwrap();
+        assert_eq!(refused.violations[0].constraint, "contentType");
+    }
+
+    #[test]
     fn fields_are_decoded_and_others_are_ignored() {
         let form = form("token=a%2Bb+c&x=1&x=2&client_id=app");
         assert_eq!(

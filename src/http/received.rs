@@ -111,25 +111,16 @@ pub(crate) async fn list_turn(
     bearer: impl Into<Bearer>,
     team_id: TeamId,
 ) -> Result<(), Rejection<Error>> {
-    let charge = charged_for_waiting(context, bearer.into());
-    let _charge = charge.map_err(|shortage| Rejection::Error(Error::Overloaded(shortage)))?;
+    let overloaded = Rejection::Error(Error::Overloaded(Shortage::Bodies));
+    let _charge = charged_for_waiting(context, bearer.into()).ok_or(overloaded)?;
     let turn = context.context().lists.next(team_id.into()).await;
     turn.map_err(Rejection::Error)
 }
 
-/// Step 4: charges a request for what it holds while it waits.
-///
-/// # Errors
-/// [`Shortage::Bodies`] when `bearer` may not have that much.
-pub(super) fn charged_for_waiting(
-    context: &RequestContext,
-    bearer: Bearer,
-) -> Result<Charge, Shortage> {
-    let charge = context
-        .context()
-        .bodies
-        .charge(bearer, price_of_head(&context.request));
-    charge.ok_or(Shortage::Bodies)
+/// Step 4: charges a request for what it holds while it waits; `None` if `bearer` may not have that much.
+pub(super) fn charged_for_waiting(context: &RequestContext, bearer: Bearer) -> Option<Charge> {
+    let bytes = price_of_head(&context.request);
+    context.context().bodies.charge(bearer, bytes)
 }
 
 /// What has arrived.

@@ -11,6 +11,7 @@ use invoicing::domain::id::TeamId;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 
+use super::engine::{RANDOM_DIGEST, RANDOM_ID};
 use super::signed_in::{actor, assert_last_owner, assert_may_not, assert_no_link, join, told};
 use super::support::{Service, live_key};
 
@@ -202,6 +203,30 @@ async fn keys_and_invitations_end_with_the_last_member_who_leaves() {
         assert_no_link(app.get_invitation(&link).await);
         assert_eq!(told(app, team, Action::RevokeApiKey).await, 2);
     }
+}
+
+#[tokio::test]
+async fn an_account_with_which_thousands_of_keys_would_end_leaves_their_teams_first() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let owner = join(app, team, "o@example.com", Role::Owner).await;
+    key(app, &actor(&owner), team).await;
+    service.database().change(&format!(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) \
+         INSERT INTO api_key (team_id, id, digest, mode, scope, created_at) \
+             SELECT team_id, {RANDOM_ID}, {RANDOM_DIGEST}, mode, scope, created_at \
+             FROM (SELECT * FROM api_key LIMIT 1) AS one CROSS JOIN n"
+    ));
+    let refused = app.delete_account(owner.clone()).await;
+    let Err(Error::Refused(why)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(why.contains("too many API keys"), "{why}");
+    let by = actor(&owner);
+    app.remove_member(&by, team, owner.user_id, false)
+        .await
+        .unwrap();
+    app.delete_account(owner).await.unwrap();
 }
 
 /// W25.
