@@ -3,13 +3,13 @@
 //! What one request takes may be a hundred times what another does, so whoever counts requests favours callers who ask for
 //! much at once. Here those who wait have the same time each, however many requests that is:
 //!
-//! 1. A request starts, in virtual time, [shortly before](CREDIT) the one that was served last or, if that is later, at the end of
-//!    its caller's request before ([`FairTime::start`]). The one with the earliest start is next ([`FairTime::serve`]).
+//! 1. A request starts, in virtual time, [shortly before](CREDIT) the one that was served last or, if that is later, at the
+//!    end of its caller's request before ([`FairTime::start`]). The one with the earliest start is next ([`FairTime::serve`]).
 //! 2. It ends as much later than it starts as it is about to take. That is corrected once it is known ([`FairTime::took`]),
 //!    by no more than [`MOST`]: a process that stood still for seconds says nothing about the caller.
 //!
-//! So whoever asks for less than its share is next. Whoever comes anew has no more than those who have been waiting. Who has just
-//! had much waits until all others who wait have had as much.
+//! So whoever asks for less than its share is next. Whoever comes anew has no more than those who have been waiting. Who has
+//! just had much waits until all others who wait have had as much.
 //!
 //! Memory is bounded: an end that is not later than the present is as good as none, and is forgotten when there are
 //! [`CALLERS`]. If that makes no room, neither are those remembered that are the least ahead.
@@ -22,8 +22,8 @@ use foldhash::HashMap;
 /// The most that one request counts.
 const MOST: Duration = Duration::from_millis(200);
 
-/// How much earlier than others those may start who have asked for less than their share: about as long as one request takes.
-/// Otherwise one of each caller who always waits would be before the second of such a one.
+/// How much earlier than others those may start who have asked for less than their share: about as long as a long request
+/// takes. Otherwise one of each caller who always waits would be before the second of such a one.
 const CREDIT: Duration = Duration::from_millis(10);
 
 /// How many callers' ends are kept at most: about 170 KB.

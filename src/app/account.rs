@@ -143,9 +143,8 @@ impl App {
     /// (`emptying`, step 5).
     ///
     /// # Errors
-    /// [`Error::Refused`] for the last owner of a team with other members, and for somebody with whom more than 2,000
-    /// keys would end; [`Error::InvalidToken`] when the person is no
-    /// longer signed in; any store error.
+    /// [`Error::Refused`] for the last owner of a team with other members, and for somebody with whom more than 2,000 keys would
+    /// end; [`Error::InvalidToken`] when the person is no longer signed in; any store error.
     pub async fn delete_account(&self, person: Person) -> Result<(), Error> {
         let user_id = person.user_id;
         // Others wait for what a deletion locks. So one that is refused, and may be tried again and again, locks nothing.
