@@ -39,6 +39,8 @@ pub struct Context {
     pub(super) own_pages: Turns,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
+    /// The heads of requests that wait for a turn. Not among the bodies: a caller's own would be refused for these.
+    pub(super) waiting: Arc<Budget>,
     /// The turns in which those are checked that may take long.
     pub(super) checks: Checks,
     /// Places for the bodies of addresses that have no room there.
@@ -114,6 +116,7 @@ impl Context {
             lists: Turns::on(&settings.database),
             own_pages: Turns::of_users(&settings.database),
             bodies,
+            waiting: Budget::new(bytes),
             checks: Checks::default(),
             places,
             unsent,

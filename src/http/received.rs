@@ -120,7 +120,7 @@ pub(crate) async fn list_turn(
 /// Step 4: charges a request for what it holds while it waits; `None` if `bearer` may not have that much.
 pub(super) fn charged_for_waiting(context: &RequestContext, bearer: Bearer) -> Option<Charge> {
     let bytes = price_of_head(&context.request);
-    context.context().bodies.charge(bearer, bytes)
+    context.context().waiting.charge(bearer, bytes)
 }
 
 /// What has arrived.
