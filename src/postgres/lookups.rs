@@ -5,9 +5,10 @@
 //!
 //! 1. A lookup takes a seat, of which a holder has no more than its share, and waits.
 //! 2. There are a few lanes. A free lane takes a connection, lets lookups arrive that are [about to come](gather), and then
-//!    takes those that wait, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]. Holders share the lanes
-//!    by what their lookups [cost](cost) ([`FairTime`]): a page of a list takes the room of a hundred products, and may find
-//!    their bytes, or pass as many rows that are archived. So whoever asks for little is among the next, whatever others ask for.
+//!    takes those that wait, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]. Holders share the
+//!    lanes by what their lookups [cost](cost) ([`FairTime`]): a page of a list takes the room of a hundred products, and may
+//!    find their bytes, or pass any number of rows that are archived. So whoever asks for little is among the next, whatever
+//!    others ask for.
 //! 3. They are sent together ([`together`]).
 //! 4. Each gets its rows. A caller whose statement failed looks them up alone, and learns why.
 
