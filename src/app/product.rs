@@ -45,7 +45,7 @@ impl App {
     pub async fn get_product(&self, caller: &impl Caller, id: ProductId) -> Result<Product, Error> {
         let catalog = caller.catalog();
         let find = product::find(catalog, id);
-        let found = self.store.look_up(catalog, find, 1).await?;
+        let found = self.store.look_up(catalog, find).await?;
         found.ok_or(Error::ProductNotFound)
     }
 
@@ -67,7 +67,8 @@ impl App {
         // One more than the page holds tells whether there is a next page.
         let found = limit.saturating_add(1);
         let list = product::list(catalog, status, after, found);
-        let mut items = self.store.look_up(catalog, list, found as usize).await?;
+        let list = self.store.look_up_list(catalog, list, found as usize);
+        let mut items = list.await?;
         let more = items.len() > limit as usize;
         items.truncate(limit as usize);
         let last = items.last().filter(|_| more);

@@ -67,7 +67,7 @@ impl App {
     /// The oldest team that the user is a member of, which answers for what the user does.
     pub(super) async fn oldest_team(&self, user_id: UserId) -> Result<Option<TeamId>, Error> {
         let find = member::find_oldest_team(user_id);
-        self.store.look_up(user_id, find, 1).await
+        self.store.look_up(user_id, find).await
     }
 
     /// Adds a user exactly as given.

@@ -49,6 +49,8 @@ pub enum Holder {
     Parts,
     /// Several callers whose lookups are made together.
     Lookups,
+    /// Several callers whose lists are read together.
+    Lists,
     /// Several callers whose credentials are looked up together.
     Credentials,
     /// The service itself: background work, and commands.
@@ -137,6 +139,7 @@ impl Holder {
                 | Holder::Parts
                 | Holder::Groups
                 | Holder::Lookups
+                | Holder::Lists
                 | Holder::Credentials
                 | Holder::Service
         )

@@ -8,7 +8,7 @@
 //!    takes those that wait, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]. Holders share the
 //!    lanes by what their lookups [cost](cost) ([`FairTime`]): a page of a list takes the room of a hundred products, and may
 //!    find their bytes, or pass any number of rows that are archived. So whoever asks for little is among the next, whatever
-//!    others ask for.
+//!    others ask for. Lists have lanes of their own: a product would wait until all that is looked up with it is found.
 //! 3. They are sent together ([`together`]).
 //! 4. Each gets its rows. A caller whose statement failed looks them up alone, and learns why.
 

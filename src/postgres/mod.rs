@@ -127,6 +127,7 @@ pub struct Postgres {
     connections: Arc<Connections>,
     groups: Groups,
     lookups: Lookups,
+    lists: Lookups,
     credentials: Lookups,
     sign_ins: Lookups,
     strangers: Lookups,
@@ -165,6 +166,7 @@ impl Postgres {
         Ok(Postgres {
             groups: Groups::new(&connections),
             lookups: Lookups::new(&connections, Holder::Lookups),
+            lists: Lookups::new(&connections, Holder::Lists),
             credentials: Lookups::new(&connections, Holder::Credentials),
             sign_ins: Lookups::new(&connections, Holder::SignIns),
             strangers: Lookups::new(&connections, Holder::Strangers),
@@ -207,6 +209,11 @@ impl Postgres {
         &self.lookups
     }
 
+    /// The lookups of lists. Each may pass any number of rows that are archived, so nothing else waits for them.
+    pub(crate) fn lists(&self) -> &Lookups {
+        &self.lists
+    }
+
     /// The lookups of credentials, which do not wait for other lookups.
     pub(crate) fn credentials(&self) -> &Lookups {
         &self.credentials
@@ -237,6 +244,7 @@ impl Postgres {
             waiting: waiting
                 + self.groups.waiting()
                 + self.lookups.waiting()
+                + self.lists.waiting()
                 + self.credentials.waiting()
                 + self.sign_ins.waiting()
                 + self.strangers.waiting(),

@@ -252,7 +252,7 @@ impl Store {
         answer
     }
 
-    /// As [`read`](Store::read), for a query that finds at most `rows` rows and may be batched with those of other callers.
+    /// As [`read`](Store::read), for a query that finds at most one row and may be batched with those of other callers.
     ///
     /// # Errors
     /// As for [`read`](Store::read).
@@ -260,10 +260,23 @@ impl Store {
         &self,
         holder: impl Into<Holder>,
         query: B,
+    ) -> Result<B::Out, Error> {
+        self.look_up_by(|postgres| Some(postgres.lookups()), holder.into(), query, 1)
+            .await
+    }
+
+    /// The same for a list of at most `rows`, which only lists of other callers wait for.
+    ///
+    /// # Errors
+    /// As for [`read`](Store::read).
+    pub async fn look_up_list<B: Batch>(
+        &self,
+        holder: impl Into<Holder>,
+        query: B,
         rows: usize,
     ) -> Result<B::Out, Error> {
         self.look_up_by(
-            |postgres| Some(postgres.lookups()),
+            |postgres| Some(postgres.lists()),
             holder.into(),
             query,
             rows,

@@ -17,7 +17,7 @@ use test_support::postgres::ask;
 use uuid::Uuid;
 
 use super::groups::at_once;
-use super::relay::{Relay, migrated};
+use super::relay::{Relay, migrated, says};
 use super::support::{Service, live_key, plain};
 
 /// Concurrent lookups: more than are fetched together.
@@ -214,6 +214,30 @@ async fn a_crowd_whose_connections_are_cut_gets_its_rows_all_the_same() {
         for found in found.await.unwrap() {
             assert_eq!(found.unwrap().id, id);
         }
+    }
+}
+
+/// Lists pass rows that are archived, as long as a backup keeps PostgreSQL from forgetting them. That may take seconds.
+#[tokio::test]
+async fn a_product_waits_for_no_list() {
+    const LIST: &str = "ORDER BY status DESC";
+    let (relay, app, key) = relayed(&migrated().await, "&prepared_statements=false").await;
+    let id = made(&app, &key, "A").await;
+    relay.keep_back(LIST);
+    let list = || app.list_products(&key, StatusFilter::Active, 100, None);
+    let lists = join_all((0..8).map(|_| list()));
+    let product = async {
+        // Two lanes are at work.
+        let mut waiting = 0;
+        while waiting < 2 {
+            tokio::task::yield_now().await;
+            waiting += relay.take().iter().filter(|it| says(it, LIST)).count();
+        }
+        app.get_product(&key, id).await.unwrap();
+    };
+    tokio::select! {
+        _ = lists => panic!("the product waits as long as the lists"),
+        () = product => {}
     }
 }
 

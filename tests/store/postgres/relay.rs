@@ -9,9 +9,10 @@
 //! 4. On request, it keeps back all answers: to the server, the client is frozen.
 //! 5. On request, it greets new clients with its own numbers, as a pooler does.
 //! 6. On request, it makes the server forget, once, what it keeps for a connection.
+//! 7. On request, it keeps back the answers to round trips in which a text is said: that takes the server long.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
@@ -50,6 +51,7 @@ pub struct Relay {
     frozen: Arc<AtomicBool>,
     greets_anew: Arc<AtomicBool>,
     forgets: Arc<AtomicBool>,
+    kept_back: Arc<OnceLock<&'static str>>,
 }
 
 impl Relay {
@@ -106,6 +108,17 @@ impl Relay {
         self.forgets.store(true, Ordering::Relaxed);
     }
 
+    /// Step 7, for this text, from now on.
+    pub fn keep_back(&self, text: &'static str) {
+        self.kept_back.set(text).unwrap();
+    }
+
+    /// Whether step 7 is for what was said.
+    fn keeps_back(&self, trip: &[Message]) -> bool {
+        let text = self.kept_back.get();
+        text.is_some_and(|text| says(trip, text))
+    }
+
     /// Returns what was recorded since the last call.
     pub fn take(&self) -> Vec<Vec<Message>> {
         std::mem::take(&mut self.noted.lock().unwrap())
@@ -120,7 +133,7 @@ impl Relay {
         client.read_exact(&mut start).await?;
         server.write_u32(length).await?;
         server.write_all(&start).await?;
-        let mut asked = 1;
+        let (mut asked, mut keeps_back) = (1, false);
         loop {
             // Step 2.
             let mut answers = Vec::new();
@@ -129,7 +142,7 @@ impl Relay {
                 asked -= messages.iter().filter(|(tag, _)| *tag == b'Z').count();
                 answers.extend(bytes);
             }
-            if self.frozen.load(Ordering::Relaxed) {
+            if keeps_back || self.frozen.load(Ordering::Relaxed) {
                 std::future::pending::<()>().await;
             }
             let latency = Duration::from_millis(self.latency.load(Ordering::Relaxed));
@@ -158,9 +171,16 @@ impl Relay {
                 trip.extend(messages);
                 server.write_all(&bytes).await?;
             }
+            keeps_back = self.keeps_back(&trip);
             self.noted.lock().unwrap().push(trip);
         }
     }
+}
+
+/// Whether this text is in one of the messages.
+pub fn says(trip: &[Message], text: &str) -> bool {
+    let holds = |said: &[u8]| said.windows(text.len()).any(|it| it == text.as_bytes());
+    trip.iter().any(|(_, said)| holds(said))
 }
 
 /// Replaces the number in the greeting (`BackendKeyData`), if it is among the answers.
