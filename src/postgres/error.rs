@@ -81,6 +81,16 @@ pub(super) fn is_locked(cause: &Cause) -> bool {
     has_code(cause, &SqlState::LOCK_NOT_AVAILABLE)
 }
 
+/// Whether another transaction was in the way, which says nothing about the connection. So it is if it was not the server that
+/// refused: a script has found that another was first.
+pub(super) fn is_contention(cause: &Cause) -> bool {
+    let codes = [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+    ];
+    !cause.is::<tokio_postgres::Error>() || codes.iter().any(|code| has_code(cause, code))
+}
+
 fn has_code(cause: &Cause, code: &SqlState) -> bool {
     let cause = cause.downcast_ref::<tokio_postgres::Error>();
     cause.and_then(|it| it.code()) == Some(code)

@@ -3,7 +3,7 @@
 use futures::future::join;
 
 use super::checkout::Checkout;
-use super::error::{at_commit, is_locked, is_read_only};
+use super::error::{at_commit, is_contention, is_locked, is_read_only};
 use super::member::Member;
 use super::statements::{Rows, Sent};
 use super::transaction::{COMMIT, ROLLBACK};
@@ -87,14 +87,16 @@ impl Handle {
                 checkout.batch(COMMIT).await.map_err(at_commit)?;
                 checkout.mark_committed();
             }
-            // A connection that cannot even roll back is not used again.
             (Err(failure), Scope::Own(checkout, _)) => {
-                match (checkout.batch(ROLLBACK).await, failure) {
-                    (Ok(()), ScriptError::Final(error))
-                        if !(is_read_only(error) && checkout.replaces_read_only()) =>
-                    {
-                        checkout.mark_done();
+                let is_good = match failure {
+                    ScriptError::Final(error) => {
+                        !(is_read_only(error) && checkout.replaces_read_only())
                     }
+                    ScriptError::Retry(cause) => is_contention(cause),
+                };
+                // A connection that cannot even roll back is not used again.
+                match checkout.batch(ROLLBACK).await {
+                    Ok(()) if is_good => checkout.mark_done(),
                     _ => checkout.mark_spent(),
                 }
             }

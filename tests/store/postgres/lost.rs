@@ -1,13 +1,17 @@
 //! What can happen to a request on PostgreSQL alone: a lost connection, an order to retry, a long wait.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::future::{join, join_all};
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::holder::Holder;
+use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::time::SystemClock;
-use invoicing::store::{Sql, open, team};
+use invoicing::store::{Numbers, Sql, open, team};
+use openapi_dropshot_runtime::json;
 use test_support::postgres::{Locked, ask, until_lock_waits};
 use tokio::time::sleep;
 
@@ -288,4 +292,45 @@ async fn a_pool_makes_no_more_connections_than_it_may() {
     // Behind a pooler there may be only one.
     let count: usize = ask(database.url(), connections).parse().unwrap();
     assert!((1..=2).contains(&count), "{count}");
+}
+
+/// Of two servers that keep an answer under one key, the second starts again, and replays what the first did. To connect anew
+/// would take it longer than that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_race_under_the_same_idempotency_keys_keep_their_connections() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let other = service.another().await;
+    let retries = |app: &App| match app.store_numbers() {
+        Numbers::Postgres(numbers) => numbers.counts.retries.get(),
+        Numbers::Sqlite(_) => panic!("the store is on PostgreSQL"),
+    };
+    let connections = || {
+        let list = "SELECT pid FROM pg_stat_activity \
+             WHERE datname = current_database() AND application_name = 'invoicing'";
+        let list = ask(service.database().url(), list);
+        list.lines().map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let mut before = BTreeSet::new();
+    for round in 0.. {
+        let create = async |app: &App, number: usize| {
+            let body = json::Value::Number("1");
+            let request = format!("{round}-{number}");
+            let request = IdempotentRequest::new(&request, "POST", "/api/v1/products", &body);
+            let product = app.create_product(&key, plain("Raced"), Some(request));
+            product.await.unwrap().value.id
+        };
+        let all = |app| join_all((0..30).map(move |number| create(app, number)));
+        let (one, two) = join(all(&service.app), all(&other)).await;
+        assert_eq!(one, two);
+        if round == 0 {
+            before = connections();
+        }
+        if retries(&service.app) + retries(&other) > 200 {
+            break;
+        }
+        assert!(round < 1_000, "hardly any request has met another");
+    }
+    let after = connections();
+    assert!(before.is_subset(&after), "{before:?} {after:?}");
 }
