@@ -208,12 +208,7 @@ impl App {
                 Actor::Person(_) => leave(sql, user_id, &left, now).await?,
                 Actor::Operator => Vec::new(),
             };
-            let mut keys = 0;
-            for (team_id, ended) in &ended {
-                let event = revoked.clone().in_team(*team_id);
-                tell_revoked(sql, &event, &ids, ended).await?;
-                keys += ended.len();
-            }
+            tell_revoked(sql, &revoked, &ids, &ended).await?;
             end_invitations(sql, user_id, &teams, None).await?;
             let events = teams.iter().map(|id| told(&removed).in_team(*id));
             let events: Vec<_> = events.collect();
@@ -223,7 +218,7 @@ impl App {
             sql.run(is_proven.then(|| invitation::delete_all_of(&email)))
                 .await?;
             sql.run(audit::insert(&told(&deleted))).await?;
-            Ok(keys)
+            Ok(ended.len())
         });
         if keys.await? > 0 {
             tokio::time::sleep(lease::RUN_OUT).await;

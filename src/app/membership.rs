@@ -86,7 +86,7 @@ impl App {
         let now = self.now();
         let removed = self.event(by, Action::RemoveMember).in_team(team_id);
         let removed = removed.to(user_id.0);
-        let revoked = self.event(by, Action::RevokeApiKey).in_team(team_id);
+        let revoked = self.event(by, Action::RevokeApiKey);
         let ids = Arc::clone(&self.ids);
         let actor = by.clone();
         let holder = Holder::ending(by);
@@ -95,14 +95,13 @@ impl App {
             let current = require_may_remove(sql, &actor, team_id, user_id).await?;
             sql.run(member::delete(team_id, user_id)).await?;
             forget_invitation(sql, team_id, user_id).await?;
-            let ended = match actor {
+            let mut ended = match actor {
                 Actor::Person(_) => leave(sql, user_id, &[(team_id, current)], now).await?,
                 Actor::Operator => Vec::new(),
             };
-            let mut ended: Vec<_> = ended.into_iter().flat_map(|(_, keys)| keys).collect();
             end_invitations(sql, user_id, &[team_id], None).await?;
             if with_keys {
-                ended.extend(revoke_keys(sql, team_id, Some(user_id), now).await?);
+                ended.extend(revoke_keys(sql, &[team_id], Some(user_id), now).await?);
             }
             tell_revoked(sql, &revoked, &ids, &ended).await?;
             sql.run(audit::insert(&removed)).await?;
@@ -197,20 +196,20 @@ pub(super) async fn require_may_leave(
     Ok(alone.into_iter().map(|((id, _), _)| *id).collect())
 }
 
-/// Step 3, for a user who leaves these teams. Returns the keys that have ended, by team.
+/// Step 3, for a user who leaves these teams. Returns the keys that have ended.
 pub(super) async fn leave(
     sql: Sql<'_>,
     user_id: UserId,
     left: &[(TeamId, Role)],
     now: Timestamp,
-) -> Result<Vec<(TeamId, Vec<ApiKeyId>)>, ScriptError> {
-    let mut ended = Vec::new();
-    for id in require_may_leave(sql, user_id, left).await? {
-        let links = share_link::revoke_all(id, now);
-        sql.run((links, invitation::delete_all(id))).await?;
-        ended.push((id, revoke_keys(sql, id, None, now).await?));
-    }
-    Ok(ended)
+) -> Result<Vec<(TeamId, ApiKeyId)>, ScriptError> {
+    let alone = require_may_leave(sql, user_id, left).await?;
+    let end = |id: &TeamId| {
+        let links = share_link::revoke_all(*id, now);
+        (links, invitation::delete_all(*id))
+    };
+    sql.run(alone.iter().map(end).collect::<Vec<_>>()).await?;
+    revoke_keys(sql, &alone, None, now).await
 }
 
 /// Step 4, for the invitations to these teams made by a user who has this role from now on.
@@ -235,24 +234,24 @@ pub(super) async fn tell_revoked(
     sql: Sql<'_>,
     event: &AuditEvent,
     ids: &IdSource,
-    keys: &[ApiKeyId],
+    keys: &[(TeamId, ApiKeyId)],
 ) -> Result<(), ScriptError> {
-    let event_of = |key: &ApiKeyId| AuditEvent {
+    let event_of = |(team_id, key): &(TeamId, ApiKeyId)| AuditEvent {
         id: ids.next(event.created_at),
-        ..event.clone().to(key.0)
+        ..event.clone().in_team(*team_id).to(key.0)
     };
     let events: Vec<AuditEvent> = keys.iter().map(event_of).collect();
     let inserts: Vec<_> = events.iter().map(audit::insert).collect();
     sql.run(inserts).await.map(drop)
 }
 
-/// Revokes the keys of a team that may still be valid, or only those that `created_by` made. Returns which.
+/// Revokes the keys of these teams that may still be valid, or only those that `created_by` made. Returns which.
 pub(super) async fn revoke_keys(
     sql: Sql<'_>,
-    team_id: TeamId,
+    teams: &[TeamId],
     created_by: Option<UserId>,
     now: Timestamp,
-) -> Result<Vec<ApiKeyId>, ScriptError> {
-    let keys = (team_id, created_by);
+) -> Result<Vec<(TeamId, ApiKeyId)>, ScriptError> {
+    let keys = (teams, created_by);
     api_key::revoke_all(sql, keys, now.before(EXPIRED_FOR), now).await
 }

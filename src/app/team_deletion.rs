@@ -38,7 +38,7 @@ impl App {
                 // These wait for any change under way by a member or a key. The members first, as whoever revokes a key
                 // holds their role before the key.
                 member::delete_all_of_team(sql, id).await?;
-                revoke_keys(sql, id, None, now).await?;
+                revoke_keys(sql, &[id], None, now).await?;
                 let invitations = (invitation::delete_all(id), mail_count::delete_all(id));
                 sql.run((invitations, audit::insert(&event))).await?;
             }

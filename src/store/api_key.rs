@@ -230,31 +230,41 @@ pub fn replace(old: &ApiKey) -> impl Batch {
     ])
 }
 
-/// Revokes the keys of a team that are neither revoked nor expired at `expired_by`; with `created_by`, only that user's.
-/// Waits until no transaction holds any of them. The team must be locked, so that none is added meanwhile. Returns which,
-/// oldest first.
+/// Revokes the keys of these teams that are neither revoked nor expired at `expired_by`; with `created_by`, only that user's.
+/// Waits until no transaction holds any of them. The teams must be locked, so that none is added meanwhile. Returns which,
+/// the oldest of each team first.
 ///
 /// # Errors
 /// As for every script.
 pub async fn revoke_all(
     sql: Sql<'_>,
-    (team_id, created_by): (TeamId, Option<UserId>),
+    (teams, created_by): (&[TeamId], Option<UserId>),
     expired_by: Timestamp,
     now: Timestamp,
-) -> Result<Vec<ApiKeyId>, ScriptError> {
+) -> Result<Vec<(TeamId, ApiKeyId)>, ScriptError> {
     const WHICH: &str = text!(UNREVOKED_AFTER, "$3 AND ($2 IS NULL OR created_by = $2)");
     let find = sql!("SELECT id FROM api_key WHERE ", WHICH);
-    let find = find.with(values![team_id, created_by, expired_by]);
-    let found: Vec<ApiKeyId> = sql.run(find.all(|row| Ok(row.take()?))).await?;
-    fair::all_alone(sql, found.iter().copied().map(fair::Lock::ApiKey)).await?;
+    let find = |id: &TeamId| {
+        let find = find.with(values![*id, created_by, expired_by]);
+        find.all(|row| Ok(row.take()?))
+    };
+    let found: Vec<Vec<ApiKeyId>> = sql.run(teams.iter().map(find).collect::<Vec<_>>()).await?;
+    let found = found.into_iter().flatten();
+    fair::all_alone(sql, found.map(fair::Lock::ApiKey)).await?;
     // Without those that were revoked while this waited.
     let revoke = sql!(
         "UPDATE api_key SET revoked_at = $4 WHERE ",
         WHICH,
-        " RETURNING id"
+        " RETURNING team_id, id"
     );
-    let revoke = revoke.with(values![team_id, created_by, expired_by, now]);
-    let mut revoked: Vec<ApiKeyId> = sql.run(revoke.all(|row| Ok(row.take()?))).await?;
+    let revoke = |id: &TeamId| {
+        let revoke = revoke.with(values![*id, created_by, expired_by, now]);
+        revoke.all(|row| Ok((row.take()?, row.take()?)))
+    };
+    let revoked: Vec<Vec<(TeamId, ApiKeyId)>> = sql
+        .run(teams.iter().map(revoke).collect::<Vec<_>>())
+        .await?;
+    let mut revoked = revoked.concat();
     revoked.sort();
     Ok(revoked)
 }

@@ -254,8 +254,8 @@ async fn keys_that_have_long_expired_are_not_revoked_with_a_team() {
     let (_expired, valid) = (key(Some(hour)).await, key(None).await);
     service.clock.advance(hour * 2);
     let by = service.clock.now();
-    let revoke = async move |sql: Sql<'_>| api_key::revoke_all(sql, (team, None), by, by).await;
-    assert_eq!(service.store.write(Holder::Service, revoke).await.unwrap(), [valid]);
+    let revoke = async move |sql: Sql<'_>| api_key::revoke_all(sql, (&[team], None), by, by).await;
+    assert_eq!(service.store.write(Holder::Service, revoke).await.unwrap(), [(team, valid)]);
 }
 
 #[tokio::test]
