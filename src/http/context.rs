@@ -39,8 +39,10 @@ pub struct Context {
     pub(super) own_pages: Turns,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
-    /// The heads of requests that wait for a turn. Not among the bodies: a caller's own would be refused for these.
-    pub(super) waiting: Arc<Budget>,
+    /// The heads of requests that wait to begin. Not among the bodies: a caller's own would be refused for these.
+    pub(super) beginning: Arc<Budget>,
+    /// The heads of those that wait to make a list, apart from these for the same reason.
+    pub(super) listing: Arc<Budget>,
     /// The turns in which those are checked that may take long.
     pub(super) checks: Checks,
     /// Places for the bodies of addresses that have no room there.
@@ -116,7 +118,8 @@ impl Context {
             lists: Turns::on(&settings.database),
             own_pages: Turns::of_users(&settings.database),
             bodies,
-            waiting: Budget::new(bytes),
+            beginning: Budget::new(bytes),
+            listing: Budget::new(bytes / 2),
             checks: Checks::default(),
             places,
             unsent,

@@ -24,7 +24,7 @@ use openapi_dropshot_runtime::Admitted;
 use super::context::{Context, RequestContext};
 use super::interceptor::Intercepted;
 use super::rate_limit::rate_limit_headers;
-use super::received::charged_for_waiting;
+use super::received::charge_head;
 use super::rejection::{Credential, Error};
 use crate::admin::Shortage;
 use crate::app::{App, Presented};
@@ -287,7 +287,7 @@ async fn admit<P>(
     }
     // Without room to wait it begins at once: to refuse it would help nobody.
     if shared.arrivals.has_to_wait(bearer.holder)
-        && let Some(_charge) = charged_for_waiting(context, bearer)
+        && let Some(_charge) = charge_head(context, &shared.beginning, bearer)
     {
         let turn = shared.arrivals.turn(bearer.holder);
         turn.await.map_err(short)?;

@@ -11,6 +11,8 @@
 //! 4. A request that waits for its turn to begin, or to make a list, is charged meanwhile, though it has no body: hundreds of
 //!    each team may wait, each with sixteen kilobytes of headers.
 
+use std::sync::Arc;
+
 use dropshot::RequestInfo;
 use openapi_dropshot_runtime::{Rejection, Request, Unchecked, json};
 
@@ -20,7 +22,7 @@ use super::form::{Form, UnreadForm};
 use super::places::Place;
 use super::rejection::Error;
 use crate::admin::Shortage;
-use crate::budget::Charge;
+use crate::budget::{Budget, Charge};
 use crate::client_address::surroundings;
 use crate::domain::holder::{Bearer, Holder};
 use crate::domain::id::TeamId;
@@ -111,16 +113,21 @@ pub(crate) async fn list_turn(
     bearer: impl Into<Bearer>,
     team_id: TeamId,
 ) -> Result<(), Rejection<Error>> {
-    let overloaded = Rejection::Error(Error::Overloaded(Shortage::Bodies));
-    let _charge = charged_for_waiting(context, bearer.into()).ok_or(overloaded)?;
-    let turn = context.context().lists.next(team_id.into()).await;
+    let overloaded = Rejection::Error(Error::Overloaded(Shortage::Turns));
+    let shared = context.context();
+    let charge = charge_head(context, &shared.listing, bearer.into());
+    let _charge = charge.ok_or(overloaded)?;
+    let turn = shared.lists.next(team_id.into()).await;
     turn.map_err(Rejection::Error)
 }
 
 /// Step 4: charges a request for what it holds while it waits; `None` if `bearer` may not have that much.
-pub(super) fn charged_for_waiting(context: &RequestContext, bearer: Bearer) -> Option<Charge> {
-    let bytes = price_of_head(&context.request);
-    context.context().waiting.charge(bearer, bytes)
+pub(super) fn charge_head(
+    context: &RequestContext,
+    budget: &Arc<Budget>,
+    bearer: Bearer,
+) -> Option<Charge> {
+    budget.charge(bearer, price_of_head(&context.request))
 }
 
 /// What has arrived.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use test_support::caller::{Caller, Request};
+use test_support::deployment::Skip;
 use test_support::given;
 use test_support::port;
 
@@ -25,6 +26,9 @@ const FORMS: usize = 12;
 
 /// How many requests a key may send at once by default.
 const AT_ONCE_OF_A_KEY: usize = 200;
+
+/// How many of these are lists.
+const LISTS: usize = 40;
 
 /// How long half of the others' lists may take at most. It took seconds while one turn at a time went around among all users and
 /// teams.
@@ -52,11 +56,8 @@ async fn long_lists_of_many_teams_keep_no_other_from_its_lists() {
     let _turn = attack::turn().await;
     let mut somebody = given!(Somebody::new().await);
     let mut lists = Vec::new();
-    for _ in 0..sized(6, 20) {
-        let team = given!(somebody.service.new_team());
-        somebody.team = team.id.parse().expect("an id");
-        given!(somebody.pile_up_large_products(100));
-        let list = Request::new("GET", "/api/v1/products?limit=100").bearer(&team.live);
+    for key in given!(keys_of_teams(&mut somebody, 100)) {
+        let list = Request::new("GET", "/api/v1/products?limit=100").bearer(&key);
         // So that what is read of it is little, and only the server is busy.
         lists.push(list.header("accept-encoding", "gzip"));
     }
@@ -98,22 +99,12 @@ async fn requests_that_many_teams_send_at_once_keep_no_other_waiting() {
     let mut somebody = given!(Somebody::new().await);
     let target = Target::new(somebody.service.caller.base_url());
     let mut gets = Vec::new();
-    for _ in 0..sized(6, 20) {
-        let team = given!(somebody.service.new_team());
-        somebody.team = team.id.parse().expect("an id");
-        given!(somebody.pile_up_large_products(1));
-        let list = Request::new("GET", "/api/v1/products?limit=1").bearer(&team.live);
-        let list = somebody.service.caller.send(list).await;
-        let list = list.expect_status(200).data();
-        let id = list["data"][0]["id"].as_str().expect("an id");
-        let head = "host: localhost\r\naccept-encoding: gzip\r\nconnection: close";
-        let key = &team.live;
-        gets.push(format!(
-            "GET /api/v1/products/{id} HTTP/1.1\r\n{head}\r\nauthorization: Bearer {key}\r\n\r\n"
-        ));
+    for key in given!(keys_of_teams(&mut somebody, 1)) {
+        let get = get_of(&somebody, &key).await;
+        gets.extend(repeat_n(get, AT_ONCE_OF_A_KEY));
     }
     let others = given!(Others::of(&somebody.service).await);
-    let sent = gets.len() * AT_ONCE_OF_A_KEY;
+    let sent = gets.len();
     let attackers = std::thread::spawn(move || send_at_once(&target, &gets));
     let mut longest = Duration::ZERO;
     while !attackers.is_finished() {
@@ -126,14 +117,56 @@ async fn requests_that_many_teams_send_at_once_keep_no_other_waiting() {
     assert!(longest <= took / 2, "a list took {longest:?} of {took:?}");
 }
 
-/// Sends each as often as a key may at once. Returns how many were answered with 200, and how long that took.
+/// What waits to begin takes all the memory that there is for it. Lists need none of that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_have_room_to_wait_beside_requests_that_wait_to_begin() {
+    let _turn = attack::turn().await;
+    let settings = [("INVOICING_TRANSFER_MEMORY", "16")];
+    let mut somebody = given!(Somebody::with(&settings).await);
+    let target = Target::new(somebody.service.caller.base_url());
+    let mut requests = Vec::new();
+    for key in given!(keys_of_teams(&mut somebody, 1)) {
+        let get = get_of(&somebody, &key).await;
+        let list = raw("/api/v1/products", &key);
+        requests.extend(repeat_n(get, AT_ONCE_OF_A_KEY - LISTS - 1));
+        requests.extend(repeat_n(list, LISTS));
+    }
+    let sent = requests.len();
+    let (got, _) = send_at_once(&target, &requests);
+    assert_eq!(got, sent);
+}
+
+/// A key of each of some new teams, which have so many products.
+fn keys_of_teams(somebody: &mut Somebody, products: u32) -> Result<Vec<String>, Skip> {
+    let mut keys = Vec::new();
+    for _ in 0..sized(6, 20) {
+        let team = somebody.service.new_team()?;
+        somebody.team = team.id.parse().expect("an id");
+        somebody.pile_up_large_products(products)?;
+        keys.push(team.live.to_string());
+    }
+    Ok(keys)
+}
+
+/// A request for the one product of a key.
+async fn get_of(somebody: &Somebody, key: &str) -> String {
+    let list = Request::new("GET", "/api/v1/products").bearer(key);
+    let list = somebody.service.caller.send(list).await;
+    let list = list.expect_status(200).data();
+    let id = list["data"][0]["id"].as_str().expect("an id");
+    raw(&format!("/api/v1/products/{id}"), key)
+}
+
+fn raw(path: &str, key: &str) -> String {
+    let head = "host: localhost\r\naccept-encoding: gzip\r\nconnection: close";
+    format!("GET {path} HTTP/1.1\r\n{head}\r\nauthorization: Bearer {key}\r\n\r\n")
+}
+
+/// Sends each on a connection of its own. Returns how many were answered with 200, and how long that took.
 fn send_at_once(target: &Target, requests: &[String]) -> (usize, Duration) {
     attack::allow_many_files();
-    let each = requests
-        .iter()
-        .flat_map(|it| repeat_n(it, AT_ONCE_OF_A_KEY));
     let connect = |(number, request)| Some((target.connect_only(number).ok()?, request));
-    let mut connections: Vec<_> = (0..).zip(each).filter_map(connect).collect();
+    let mut connections: Vec<_> = (0..).zip(requests).filter_map(connect).collect();
     let begun = Instant::now();
     for (connection, request) in &mut connections {
         connection
