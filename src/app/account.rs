@@ -12,24 +12,21 @@ use std::time::Duration;
 use super::App;
 use super::browser_session::require_person;
 use super::lease;
-use super::membership::{end_invitations, leave, lock_with_teams, require_may_leave, tell_revoked};
+use super::membership::{
+    end_invitations, end_with_last_member, lock_with_teams, require_may_leave, tell_revoked,
+};
 use super::user::remove_user;
 use crate::domain::Error;
-use crate::domain::api_key::EXPIRED_FOR;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
-use crate::domain::member::{ListedMember, Member, Role};
+use crate::domain::member::{ListedMember, Role};
 use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::time::Timestamp;
 use crate::domain::user::User;
-use crate::store::{Sql, api_key, audit, invitation, member, refused_sign_in, user};
-
-/// How many keys may end with an account, in teams that have no other members. Each takes a lock, of which PostgreSQL has some
-/// thousands.
-const KEYS_THAT_END: i64 = 2_000;
+use crate::store::{Sql, audit, invitation, member, refused_sign_in, user};
 
 /// How far back a user's sign-ins are shown.
 const SIGN_INS_SHOWN: Duration = Duration::from_hours(90 * 24);
@@ -143,8 +140,8 @@ impl App {
     /// (`emptying`, step 5).
     ///
     /// # Errors
-    /// [`Error::Refused`] for the last owner of a team with other members, and for somebody with whom more than 2,000 keys would
-    /// end; [`Error::InvalidToken`] when the person is no longer signed in; any store error.
+    /// [`Error::Refused`] for the last owner of a team with other members, and for somebody with whom too many keys or links
+    /// would end; [`Error::InvalidToken`] when the person is no longer signed in; any store error.
     pub async fn delete_account(&self, person: Person) -> Result<(), Error> {
         let user_id = person.user_id;
         // Others wait for what a deletion locks. So one that is refused, and may be tried again and again, locks nothing.
@@ -154,16 +151,7 @@ impl App {
         let may_leave = async move |sql: Sql<'_>| {
             let teams = member::list_teams(user_id, Part::first(u32::MAX));
             let left = memberships(&sql.run(teams).await?);
-            let alone = require_may_leave(sql, user_id, &left).await?;
-            let expired_by = now.before(EXPIRED_FOR);
-            let keys = alone
-                .iter()
-                .map(|id| api_key::count_unrevoked(*id, expired_by));
-            let keys = sql.run(keys.collect::<Vec<_>>()).await?;
-            match keys.into_iter().flatten().sum::<i64>() > KEYS_THAT_END {
-                true => Err(Member::too_many_keys().into()),
-                false => Ok(()),
-            }
+            require_may_leave(sql, user_id, &left, now).await
         };
         self.store.read(user_id, may_leave).await?;
         self.delete(Actor::Person(person), user_id).await
@@ -202,12 +190,13 @@ impl App {
                 id: ids.next(now),
                 ..event.clone()
             };
-            let deletes = teams.iter().map(|id| member::delete(*id, user_id));
-            sql.run(deletes.collect::<Vec<_>>()).await?;
-            let ended = match actor {
-                Actor::Person(_) => leave(sql, user_id, &left, now).await?,
+            let alone = match actor {
+                Actor::Person(_) => require_may_leave(sql, user_id, &left, now).await?,
                 Actor::Operator => Vec::new(),
             };
+            let deletes = teams.iter().map(|id| member::delete(*id, user_id));
+            sql.run(deletes.collect::<Vec<_>>()).await?;
+            let ended = end_with_last_member(sql, &alone, now).await?;
             tell_revoked(sql, &revoked, &ids, &ended).await?;
             end_invitations(sql, user_id, &teams, None).await?;
             let events = teams.iter().map(|id| told(&removed).in_team(*id));

@@ -8,7 +8,8 @@
 //! 2. A person must still be signed in, and manage the team; nobody reaches above their own role. The operator may do
 //!    everything.
 //! 3. The last owner of a team with other members stays one, unless the operator decides otherwise. If there are no other
-//!    members, the team's keys, links and invitations end with the last member who leaves.
+//!    members, the team's keys, links and invitations end with the last member who leaves; if those are too many to end at
+//!    once, the member stays. Others wait for what is locked meanwhile: on SQLite everybody who changes something.
 //! 4. An invitation ends with its maker's right to make it, in the same transaction. The keys that a removed member made
 //!    stay valid, since other people's programs may use them, unless the remover wants them revoked. The
 //!    membership is deleted first: whoever revokes a key holds their role, and then the key.
@@ -30,6 +31,12 @@ use crate::domain::team::Team;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Sql, api_key, audit, invitation, member, share_link, team, user};
+
+/// How many keys may end at once with those who leave. Each takes a lock, of which PostgreSQL has some thousands.
+const KEYS_THAT_END: i64 = 2_000;
+
+/// How many links may. It takes half a second.
+const LINKS_THAT_END: i64 = 10_000;
 
 impl App {
     /// Changes a member's role.
@@ -75,7 +82,7 @@ impl App {
     /// teams. `with_keys` revokes the keys that the user made; it returns when no process accepts them any more.
     ///
     /// # Errors
-    /// As for [`set_role`](App::set_role).
+    /// As for [`set_role`](App::set_role), and [`Error::Refused`] if too many keys or links would end.
     pub async fn remove_member(
         &self,
         by: &Actor,
@@ -93,12 +100,15 @@ impl App {
         let keys = self.store.write(holder, async move |sql| {
             sql.run(lock_team(team_id)).await?;
             let current = require_may_remove(sql, &actor, team_id, user_id).await?;
-            sql.run(member::delete(team_id, user_id)).await?;
-            forget_invitation(sql, team_id, user_id).await?;
-            let mut ended = match actor {
-                Actor::Person(_) => leave(sql, user_id, &[(team_id, current)], now).await?,
+            let alone = match actor {
+                Actor::Person(_) => {
+                    require_may_leave(sql, user_id, &[(team_id, current)], now).await?
+                }
                 Actor::Operator => Vec::new(),
             };
+            sql.run(member::delete(team_id, user_id)).await?;
+            forget_invitation(sql, team_id, user_id).await?;
+            let mut ended = end_with_last_member(sql, &alone, now).await?;
             end_invitations(sql, user_id, &[team_id], None).await?;
             if with_keys {
                 ended.extend(revoke_keys(sql, &[team_id], Some(user_id), now).await?);
@@ -176,11 +186,12 @@ async fn require_another_owner(
     Ok(())
 }
 
-/// Step 3, for a user who is about to leave the teams of these memberships. Returns the teams that have no other members.
+/// Step 3, for a user who is about to leave the teams of these memberships now. Returns the teams that have no other members.
 pub(super) async fn require_may_leave(
     sql: Sql<'_>,
     user_id: UserId,
     left: &[(TeamId, Role)],
+    now: Timestamp,
 ) -> Result<Vec<TeamId>, ScriptError> {
     let has_others = left.iter().map(|(id, _)| member::has_others(*id, user_id));
     let has_others = sql.run(has_others.collect::<Vec<_>>()).await?;
@@ -193,23 +204,46 @@ pub(super) async fn require_may_leave(
         .filter(|((_, role), _)| *role == Role::Owner);
     let owned: Vec<_> = owned.map(|((id, _), _)| *id).collect();
     require_another_owner(sql, user_id, &owned).await?;
-    Ok(alone.into_iter().map(|((id, _), _)| *id).collect())
+    let alone: Vec<_> = alone.into_iter().map(|((id, _), _)| *id).collect();
+    require_few_end(sql, &alone, now).await?;
+    Ok(alone)
 }
 
-/// Step 3, for a user who leaves these teams. Returns the keys that have ended.
-pub(super) async fn leave(
+/// Step 3: refuses if too much would end with the last members of these teams.
+async fn require_few_end(
     sql: Sql<'_>,
-    user_id: UserId,
-    left: &[(TeamId, Role)],
+    teams: &[TeamId],
+    now: Timestamp,
+) -> Result<(), ScriptError> {
+    let count = |id: &TeamId| {
+        (
+            api_key::count_unrevoked(*id, now.before(EXPIRED_FOR)),
+            share_link::count_unrevoked(*id, LINKS_THAT_END + 1),
+        )
+    };
+    let counts = sql.run(teams.iter().map(count).collect::<Vec<_>>()).await?;
+    let (keys, links): (Vec<_>, Vec<_>) = counts.into_iter().unzip();
+    if keys.into_iter().flatten().sum::<i64>() > KEYS_THAT_END {
+        return Err(Member::too_many_keys().into());
+    }
+    if links.into_iter().flatten().sum::<i64>() > LINKS_THAT_END {
+        return Err(Member::too_many_links().into());
+    }
+    Ok(())
+}
+
+/// Step 3, for teams whose last members leave. Returns the keys that have ended.
+pub(super) async fn end_with_last_member(
+    sql: Sql<'_>,
+    teams: &[TeamId],
     now: Timestamp,
 ) -> Result<Vec<(TeamId, ApiKeyId)>, ScriptError> {
-    let alone = require_may_leave(sql, user_id, left).await?;
     let end = |id: &TeamId| {
         let links = share_link::revoke_all(*id, now);
         (links, invitation::delete_all(*id))
     };
-    sql.run(alone.iter().map(end).collect::<Vec<_>>()).await?;
-    revoke_keys(sql, &alone, None, now).await
+    sql.run(teams.iter().map(end).collect::<Vec<_>>()).await?;
+    revoke_keys(sql, teams, None, now).await
 }
 
 /// Step 4, for the invitations to these teams made by a user who has this role from now on.

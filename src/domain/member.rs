@@ -104,10 +104,19 @@ impl Member {
         )
     }
 
-    /// The error for the deletion of an account with which too many keys would end.
+    /// The error for a user with whom too many keys would end.
     pub(crate) fn too_many_keys() -> Error {
         Error::Refused(
             "too many API keys would end with the teams in which you are alone; leave some of these first"
+                .into(),
+        )
+    }
+
+    /// The error for a user with whom too many share links would end.
+    pub(crate) fn too_many_links() -> Error {
+        Error::Refused(
+            "too many share links would end with the teams in which you are alone; \
+             leave some of these first, or ask whoever runs the service to delete files of theirs"
                 .into(),
         )
     }

@@ -176,6 +176,15 @@ pub fn lock(team_id: TeamId, id: ShareLinkId) -> impl Batch<Out = Option<bool>> 
         .first(|row| Ok(row.take()?))
 }
 
+/// How many links of a team are not revoked, counted up to `most`.
+pub fn count_unrevoked(team_id: TeamId, most: i64) -> impl Batch<Out = Option<i64>> {
+    sql!(
+        "SELECT count(*) FROM (SELECT 1 FROM share_link WHERE team_id = $1 AND revoked_at IS NULL LIMIT $2) AS found"
+    )
+    .with(values![team_id, most])
+    .first(|row| Ok(row.take()?))
+}
+
 /// Marks all links of a team as revoked.
 pub fn revoke_all(team_id: TeamId, now: Timestamp) -> impl Batch {
     sql!("UPDATE share_link SET revoked_at = $2 WHERE team_id = $1 AND revoked_at IS NULL")

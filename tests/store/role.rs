@@ -211,11 +211,14 @@ async fn an_account_with_which_thousands_of_keys_would_end_leaves_their_teams_fi
     let (app, team) = (&service.app, service.team().await);
     let owner = join(app, team, "o@example.com", Role::Owner).await;
     key(app, &actor(&owner), team).await;
+    let second = service.team().await;
+    let added = app.add_member(second, owner.user_id, Role::Owner);
+    added.await.unwrap();
     service.database().change(&format!(
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) \
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
          INSERT INTO api_key (team_id, id, digest, mode, scope, created_at) \
-             SELECT team_id, {RANDOM_ID}, {RANDOM_DIGEST}, mode, scope, created_at \
-             FROM (SELECT * FROM api_key LIMIT 1) AS one CROSS JOIN n"
+             SELECT team.id, {RANDOM_ID}, {RANDOM_DIGEST}, mode, scope, api_key.created_at \
+             FROM api_key CROSS JOIN team CROSS JOIN n"
     ));
     let refused = app.delete_account(owner.clone()).await;
     let Err(Error::Refused(why)) = refused else {
@@ -223,9 +226,8 @@ async fn an_account_with_which_thousands_of_keys_would_end_leaves_their_teams_fi
     };
     assert!(why.contains("too many API keys"), "{why}");
     let by = actor(&owner);
-    app.remove_member(&by, team, owner.user_id, false)
-        .await
-        .unwrap();
+    let left = app.remove_member(&by, second, owner.user_id, false);
+    left.await.unwrap();
     app.delete_account(owner).await.unwrap();
 }
 

@@ -9,6 +9,7 @@ use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::share_link::{Audience, CreateLink};
 
+use super::super::engine::RANDOM_ID;
 use super::super::support::Service;
 use super::support::{person, with_ada};
 
@@ -84,4 +85,37 @@ async fn a_link_is_revoked_by_whoever_may_write_and_told_of_once() {
     let left = app.list_named_links(bo, team, Part::default()).await.unwrap();
     assert_eq!(left.len(), 1);
     assert_eq!(left[0].link.id, of_folder);
+}
+
+/// W24. Others wait for what is locked while they end, on SQLite for the only writer.
+#[tokio::test]
+async fn ten_thousand_links_end_with_the_last_member_who_leaves_and_more_keep_them() {
+    let (service, ada, team, _) = shared().await;
+    let app = &service.app;
+    let columns = "team_id, item_type, item_id, audience, can_view, can_download, created_by, created_at, updated_at";
+    let add = |count: u32| {
+        service.database().change(&format!(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
+             INSERT INTO share_link (id, secret, {columns}) \
+                 SELECT {RANDOM_ID}, concat({count}, '-', i), {columns} \
+                 FROM (SELECT * FROM share_link LIMIT 1) AS one CROSS JOIN n"
+        ));
+    };
+    add(9_998);
+    add(1);
+    let by = person(&ada);
+    for refused in [
+        app.delete_account(by.clone()).await,
+        app.remove_member(&Actor::Person(by.clone()), team, ada.user.id, false).await,
+    ] {
+        let Err(Error::Refused(why)) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(why.contains("too many share links"), "{why}");
+    }
+    let first = app.list_named_links(ada.user.id, team, Part::one()).await;
+    let first = first.unwrap()[0].link.id;
+    app.revoke_link(&Actor::Operator, first).await.unwrap();
+    app.delete_account(by).await.unwrap();
+    assert_eq!(service.database().rows("share_link WHERE revoked_at IS NULL"), 0);
 }
