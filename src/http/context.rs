@@ -119,7 +119,7 @@ impl Context {
             own_pages: Turns::of_users(&settings.database),
             bodies,
             beginning: Budget::new(bytes),
-            listing: Budget::new(bytes / 2),
+            listing: Budget::new(bytes),
             checks: Checks::default(),
             places,
             unsent,
