@@ -6,9 +6,10 @@
 //! 1. A lookup takes a seat, of which a holder has no more than its share, and waits.
 //! 2. There are a few lanes. A free lane takes a connection, lets lookups arrive that are [about to come](gather), and then
 //!    takes those that wait, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]. Holders share the
-//!    lanes by what their lookups [cost](cost) ([`FairTime`]): a page of a list takes the room of a hundred products, and may
+//!    lanes by what their lookups [cost](cost) ([`FairTime`]): a long list takes the room of a hundred short ones, and may
 //!    find their bytes, or pass any number of rows that are archived. So whoever asks for little is among the next, whatever
-//!    others ask for. Lists have lanes of their own: a product would wait until all that is looked up with it is found.
+//!    others ask for. Still, all wait for the longest of those that are made with them. So lists have lanes of their own, and
+//!    so have credentials ([`Postgres`](super::Postgres)).
 //! 3. They are sent together ([`together`]).
 //! 4. Each gets its rows. A caller whose statement failed looks them up alone, and learns why.
 
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_many_pages_waits_behind_who_asks_for_one_product() {
+    fn who_asks_for_many_long_lists_waits_behind_who_asks_for_a_short_one() {
         let asked = [(1, 101), (1, 101), (1, 101), (2, 1)].map(lookup);
         let (waiting, _answers): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
         let mut state = State {
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_products_is_in_each_round_however_many_teams_ask_for_pages() {
+    fn who_asks_for_short_lists_is_in_each_round_however_many_teams_ask_for_long_ones() {
         let (mut state, mut answers) = (State::default(), Vec::new());
         let mut ask = |it, state: &mut State| {
             let (asked, answer) = lookup(it);
@@ -337,8 +338,8 @@ mod tests {
                 ask((99, 1), &mut state);
             }
             let served = round(&mut state);
-            let products = served.iter().filter(|(team, _)| *team == 99);
-            assert_eq!(products.count(), asked, "{served:?}");
+            let short = served.iter().filter(|(team, _)| *team == 99);
+            assert_eq!(short.count(), asked, "{served:?}");
             for (team, most) in served {
                 let holder = Holder::Team(Uuid::from_u128(team));
                 state

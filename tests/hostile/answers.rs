@@ -69,8 +69,14 @@ impl Given {
         Self::new(service, attack::Request::export(&cookie)).await
     }
 
-    /// Others are answered while the attack goes on, memory grows by `most` MiB at most, and the server can be stopped.
-    async fn survives(self, most: f64, attack: impl FnOnce(&Self) -> Vec<Connection>) {
+    /// Others are answered while the attack goes on, memory grows by `most` MiB at most, and the server can be stopped. That
+    /// takes seconds in which nothing is done: the next attack may begin.
+    async fn survives(
+        self,
+        turn: attack::Turn,
+        most: f64,
+        attack: impl FnOnce(&Self) -> Vec<Connection>,
+    ) {
         let process = Process::of(&self.service);
         let memory = process.watch();
         let held = attack(&self);
@@ -82,6 +88,7 @@ impl Given {
             growth <= most,
             "memory grew by {growth:.0} MiB, more than {most:.0}"
         );
+        drop(turn);
         let took = process.stop();
         assert!(took.as_secs() < STOPS_WITHIN, "it took {took:?} to stop");
         drop(held);
@@ -90,10 +97,10 @@ impl Given {
 
 #[tokio::test]
 async fn one_connection_without_a_window_piles_up_no_answers() {
-    let _turn = attack::turn().await;
+    let turn = attack::turn().await;
     let given = given!(Given::page().await);
     given
-        .survives(MAX_GROWTH_MIB, |given| {
+        .survives(turn, MAX_GROWTH_MIB, |given| {
             answers::over_http2(&given.target, &given.request, 1, 0)
         })
         .await;
@@ -101,10 +108,10 @@ async fn one_connection_without_a_window_piles_up_no_answers() {
 
 #[tokio::test]
 async fn three_connections_without_a_window_pile_up_no_answers() {
-    let _turn = attack::turn().await;
+    let turn = attack::turn().await;
     let given = given!(Given::page().await);
     given
-        .survives(MAX_GROWTH_MIB, |given| {
+        .survives(turn, MAX_GROWTH_MIB, |given| {
             answers::over_http2(&given.target, &given.request, 3, 0)
         })
         .await;
@@ -112,10 +119,10 @@ async fn three_connections_without_a_window_pile_up_no_answers() {
 
 #[tokio::test]
 async fn somebody_in_a_browser_who_takes_no_answer_piles_up_none() {
-    let _turn = attack::turn().await;
+    let turn = attack::turn().await;
     let given = given!(Given::export().await);
     given
-        .survives(MAX_GROWTH_MIB, |given| {
+        .survives(turn, MAX_GROWTH_MIB, |given| {
             answers::over_http2(&given.target, &given.request, 3, 0)
         })
         .await;
@@ -123,10 +130,10 @@ async fn somebody_in_a_browser_who_takes_no_answer_piles_up_none() {
 
 #[tokio::test]
 async fn a_connection_with_a_wide_window_that_is_not_read_piles_up_no_answers() {
-    let _turn = attack::turn().await;
+    let turn = attack::turn().await;
     let given = given!(Given::page().await);
     given
-        .survives(MAX_GROWTH_MIB, |given| {
+        .survives(turn, MAX_GROWTH_MIB, |given| {
             answers::over_http2(&given.target, &given.request, 1, http2::WIDE)
         })
         .await;
@@ -134,11 +141,11 @@ async fn a_connection_with_a_wide_window_that_is_not_read_piles_up_no_answers() 
 
 #[tokio::test]
 async fn connections_of_http1_that_are_not_read_pile_up_no_answers() {
-    let _turn = attack::turn().await;
+    let turn = attack::turn().await;
     let given = given!(Given::page().await);
     let connections = sized(300, 1_000);
     given
-        .survives(MAX_GROWTH_MIB, |given| {
+        .survives(turn, MAX_GROWTH_MIB, |given| {
             answers::over_http1(&given.target, &given.request, connections)
         })
         .await;
@@ -146,10 +153,10 @@ async fn connections_of_http1_that_are_not_read_pile_up_no_answers() {
 
 #[tokio::test]
 async fn files_of_docs_that_nobody_takes_are_held_once_for_all() {
-    let _turn = attack::turn().await;
+    let turn = attack::turn().await;
     let given = given!(Given::docs().await);
     given
-        .survives(MOST_SHARED, |given| {
+        .survives(turn, MOST_SHARED, |given| {
             answers::over_http2(&given.target, &given.request, 3, 0)
         })
         .await;

@@ -50,7 +50,6 @@ pub fn is_whole(answer: &[u8]) -> bool {
 
 #[tokio::test]
 async fn a_download_ends_with_the_membership_and_with_the_session_of_its_reader() {
-    let _turn = attack::turn().await;
     let somebody = given!(Somebody::new().await);
     given!(somebody.pile_up_large_products(PRODUCTS));
     let path = format!("/teams/{}/products/export.csv", somebody.team);
@@ -99,7 +98,6 @@ async fn a_download_ends_with_the_membership_and_with_the_session_of_its_reader(
 
 #[tokio::test]
 async fn what_is_told_of_a_user_ends_with_the_session() {
-    let _turn = attack::turn().await;
     let somebody = given!(Somebody::new().await);
     given!(has_done(&somebody.service, &somebody.user, 10_000));
     given!(somebody.pile_up_keys(20_000));

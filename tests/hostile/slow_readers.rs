@@ -8,7 +8,7 @@ use std::time::Duration;
 use socket2::SockRef;
 use test_support::given;
 
-use crate::attack::{self, Request};
+use crate::attack::Request;
 use crate::ended_downloads::{PRODUCTS, is_whole};
 use crate::somebody::Somebody;
 
@@ -28,7 +28,6 @@ const RECEIVE_BUFFER: usize = 128 * 1024;
 
 #[tokio::test]
 async fn a_download_that_is_read_slowly_is_not_given_up() {
-    let _turn = attack::turn().await;
     let somebody = given!(Somebody::new().await);
     given!(somebody.pile_up_large_products(PRODUCTS));
     let path = format!("/teams/{}/products/export.csv", somebody.team);

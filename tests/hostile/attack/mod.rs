@@ -225,8 +225,11 @@ pub fn read_in_background(mut connection: Connection) {
     std::thread::spawn(move || io::copy(&mut connection, &mut io::sink()));
 }
 
+/// The turn of an attack, until dropped.
+pub type Turn = MutexGuard<'static, ()>;
+
 /// One attack at a time: the limits apply to each alone, and the machine may have two cores.
-pub async fn turn() -> MutexGuard<'static, ()> {
+pub async fn turn() -> Turn {
     static TURN: Mutex<()> = Mutex::const_new(());
     TURN.lock().await
 }
