@@ -177,7 +177,7 @@ impl App {
         // Where no mail is sent, nobody has proven that the email is theirs: the invitations that other teams have made may be
         // for somebody else (P9).
         let is_proven = matches!(by, Actor::Operator) || self.mail().is_ok();
-        let keys = self.store.write(&by, async move |sql| {
+        let ends_keys = self.store.write(&by, async move |sql| {
             sql.run(lock_with_teams(user_id)).await?;
             if let Actor::Person(person) = &actor {
                 sql.run(require_person(person)).await?;
@@ -207,9 +207,10 @@ impl App {
             sql.run(is_proven.then(|| invitation::delete_all_of(&email)))
                 .await?;
             sql.run(audit::insert(&told(&deleted))).await?;
-            Ok(ended.len())
+            // Also if there was none: somebody else may have revoked one a moment ago.
+            Ok(!alone.is_empty())
         });
-        if keys.await? > 0 {
+        if ends_keys.await? {
             tokio::time::sleep(lease::RUN_OUT).await;
         }
         Ok(())

@@ -97,7 +97,7 @@ impl App {
         let ids = Arc::clone(&self.ids);
         let actor = by.clone();
         let holder = Holder::ending(by);
-        let keys = self.store.write(holder, async move |sql| {
+        let ends_keys = self.store.write(holder, async move |sql| {
             sql.run(lock_team(team_id)).await?;
             let current = require_may_remove(sql, &actor, team_id, user_id).await?;
             let alone = match actor {
@@ -115,9 +115,10 @@ impl App {
             }
             tell_revoked(sql, &revoked, &ids, &ended).await?;
             sql.run(audit::insert(&removed)).await?;
-            Ok(ended.len())
+            // Also if there was none: somebody else may have revoked one a moment ago.
+            Ok(with_keys || !alone.is_empty())
         });
-        if keys.await? > 0 {
+        if ends_keys.await? {
             tokio::time::sleep(lease::RUN_OUT).await;
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Who may change and remove whom, and what ends with them. The ids at the tests are from docs/decisions.md.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing::app::App;
@@ -408,4 +409,29 @@ async fn a_key_that_ends_with_an_account_is_refused_everywhere_once_that_is_dele
     assert!(accepted > 0);
     let refused = other.authenticate_api_key(secret.reveal()).await;
     assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_is_being_revoked_is_refused_everywhere_once_whoever_made_it_is_removed() {
+    let service = Service::new().await;
+    let (app, other) = (&service.app, service.another().await);
+    let team = service.team().await;
+    join(app, team, "ada@example.com", Role::Owner).await;
+    let bo = join(app, team, "bo@example.com", Role::Admin).await;
+    let secret = key(app, &actor(&bo), team).await;
+    let id = app.authenticate_api_key(&secret).await.unwrap().id;
+    other.authenticate_api_key(&secret).await.unwrap();
+    let revoked = {
+        let app = Arc::clone(app);
+        tokio::spawn(async move { app.revoke_api_key(&Actor::Operator, id).await })
+    };
+    // It is committed, but not waited for.
+    while service.database().rows("api_key WHERE revoked_at IS NOT NULL") == 0 {
+        tokio::task::yield_now().await;
+    }
+    let removed = app.remove_member(&Actor::Operator, team, bo.user_id, true);
+    removed.await.unwrap();
+    let refused = other.authenticate_api_key(&secret).await;
+    assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
+    revoked.await.unwrap().unwrap();
 }
