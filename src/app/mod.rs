@@ -125,6 +125,8 @@ pub struct App {
     watch: Mutex<Arc<Watch>>,
     /// Users who set a password through an invitation to a team.
     joins: SlowLimiter<TeamId>,
+    /// Users who prove by a passkey who they are.
+    passkey_uses: SlowLimiter<UserId>,
 }
 
 /// A credential of the right form, as presented, and on whose behalf it is looked up: its holder's if it was recently found
@@ -140,6 +142,11 @@ pub struct Presented {
 /// nobody may make thousands.
 const JOINS: u32 = 100;
 const JOIN_EVERY: u32 = 60;
+
+/// How often a user may use passkeys at once, and seconds until once more. Each use leaves rows behind for months, and programs
+/// that have a passkey may use it from any number of addresses.
+const PASSKEY_USES: u32 = 100;
+const PASSKEY_USE_EVERY: u32 = 10;
 
 /// How many resets may wait to be looked up; no site takes all of that. Known callers, who have at most three quarters of the
 /// requests, find room for their letters.
@@ -198,6 +205,7 @@ impl App {
             exchange_turns: ExchangeTurns::default(),
             watch: Mutex::default(),
             joins: SlowLimiter::new(JOINS, JOIN_EVERY),
+            passkey_uses: SlowLimiter::new(PASSKEY_USES, PASSKEY_USE_EVERY),
         })
     }
 

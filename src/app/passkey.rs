@@ -9,7 +9,8 @@
 //!    that was checked against. So of two answers to one challenge, and of two with the same count above zero, one is
 //!    accepted. Then it does what the answer is for.
 //! 5. If there are two copies of the same key, the challenge is spent and an audit event written; nobody is let in.
-//! 6. Counts of wrong passwords play no part.
+//! 6. Counts of wrong passwords play no part. A user may use passkeys only [so often](super::PASSKEY_USES), valid ones or
+//!    copies.
 
 use super::browser_session::{confirm_session, require_person};
 use super::sign_in::{Browser, Cookies};
@@ -68,7 +69,8 @@ impl App {
     /// Signs a user in with a passkey. Users with a password get a device cookie, too.
     ///
     /// # Errors
-    /// [`Error::PasskeyRefused`]; [`Error::Deactivated`] after a valid passkey; any store error.
+    /// [`Error::PasskeyRefused`]; [`Error::Deactivated`] after a valid passkey; [`Error::Refused`] when the user does so too
+    /// often (step 6); any store error.
     pub async fn sign_in_by_passkey(
         &self,
         answer: &Answer,
@@ -100,7 +102,7 @@ impl App {
     ///
     /// # Errors
     /// [`Error::PasskeyRefused`], also for another user's passkey; [`Error::InvalidToken`] when the session has ended
-    /// meanwhile.
+    /// meanwhile; [`Error::Refused`] as for [`sign_in_by_passkey`](App::sign_in_by_passkey).
     pub async fn confirm_by_passkey(
         &self,
         in_browser: &InBrowser,
@@ -254,7 +256,14 @@ impl App {
         let is_good =
             |it: &Passkey| it.rp_id == party.id() && owner.is_none_or(|owner| it.user_id == owner);
         let passkey = passkey.filter(is_good).ok_or(Error::PasskeyRefused)?;
-        match signed.verify(party, &opened.state, &passkey)? {
+        let verified = signed.verify(party, &opened.state, &passkey)?;
+        // Others, who only know of the passkey, do not count.
+        if !self.passkey_uses.take(passkey.user_id) {
+            return Err(Error::Refused(
+                "this passkey has just been used very often; try again in a minute".into(),
+            ));
+        }
+        match verified {
             Verified::Good(state) => Ok(Proof {
                 passkey,
                 opened,

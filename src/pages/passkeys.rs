@@ -19,6 +19,7 @@ use super::frame::Frame;
 use super::route::{Answer, NoVariables, Route};
 use super::sign_in::{code, not_proven};
 use super::site::Site;
+use super::text::not_possible;
 use super::visit::Visit;
 use crate::domain::Error;
 use crate::domain::error::Complaint;
@@ -139,8 +140,4 @@ async fn page(visit: &Visit, name: String, error: Option<Error>) -> Answer {
         asked,
     };
     Ok(refused_as(html(status, &page)?, code))
-}
-
-fn not_possible(why: &str) -> String {
-    format!("That is not possible: {why}.")
 }

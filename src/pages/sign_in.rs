@@ -18,7 +18,7 @@ use super::frame::Frame;
 use super::provider;
 use super::route::{Answer, NoVariables, Route};
 use super::site::Site;
-use super::text::{DEACTIVATED, Time, encoded};
+use super::text::{DEACTIVATED, Time, encoded, not_possible};
 use super::visit::{Visit, way_back};
 use crate::app::sign_in::{Cookies, SignIn};
 use crate::domain::Error;
@@ -160,7 +160,7 @@ async fn page(visit: &Visit, next: String, email: String, error: Option<Error>) 
         email,
         wrong_password: !matches!(
             error,
-            None | Some(Error::PasskeyRefused | Error::Deactivated)
+            None | Some(Error::PasskeyRefused | Error::Deactivated | Error::Refused(_))
         ),
         complaint: error.map(not_proven).transpose()?,
         sends_mail: visit.app().sends_mail(),
@@ -185,6 +185,7 @@ pub(super) fn not_proven(error: Error) -> Result<String, Failure> {
         Error::PasskeyRefused => {
             Ok("This passkey is not accepted here, or the page was too old. Try again.".to_owned())
         }
+        Error::Refused(why) => Ok(not_possible(&why)),
         Error::TooManyWrongPasswords(until) => Ok(format!(
             "There were too many wrong passwords. Try again after {}.",
             Time(until)

@@ -60,6 +60,11 @@ pub(super) fn device_name(user_agent: Option<&str>) -> String {
     }
 }
 
+/// Why something was refused, as a sentence.
+pub(super) fn not_possible(why: &str) -> String {
+    format!("That is not possible: {why}.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

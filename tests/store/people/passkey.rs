@@ -202,6 +202,25 @@ async fn a_signature_that_is_not_the_keys_is_refused() {
     }
 }
 
+/// P33. Each use leaves rows behind for months.
+#[tokio::test]
+async fn whoever_uses_a_passkey_very_often_waits_and_leaves_nothing_behind() {
+    let (service, ada, passkey) = with_passkey().await;
+    let mut used = 0;
+    let refused = loop {
+        match enter(&service.app, &passkey).await {
+            Ok(_) => used += 1,
+            Err(refused) => break refused,
+        }
+    };
+    assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
+    // One of them may be again after ten seconds.
+    assert!((100..110).contains(&used), "{used}");
+    let told = actions(&service, &ada).await;
+    let told = told.iter().filter(|it| **it == Action::SignIn);
+    assert_eq!(told.count(), used + 1);
+}
+
 #[tokio::test]
 async fn an_answer_without_a_user_is_refused() {
     let (service, _, passkey) = with_passkey().await;
