@@ -260,7 +260,7 @@ impl App {
         // Others, who only know of the passkey, do not count.
         if !self.passkey_uses.take(passkey.user_id) {
             return Err(Error::Refused(
-                "this passkey has just been used very often; try again in a minute".into(),
+                "your passkeys have just been used very often; try again in a minute".into(),
             ));
         }
         match verified {

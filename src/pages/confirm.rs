@@ -19,7 +19,7 @@ use super::failure::Failure;
 use super::frame::Frame;
 use super::provider;
 use super::route::{Answer, NoVariables, Route};
-use super::sign_in::{code, not_proven};
+use super::sign_in::{code, is_of_password, not_proven};
 use super::site::Site;
 use super::text::encoded;
 use super::visit::{Visit, way_back};
@@ -137,7 +137,7 @@ fn asked(page: http::Response<bytes::Bytes>) -> Failure {
 async fn ask(visit: &Visit, fields: &[(&str, &str)], back: &str, error: Option<Error>) -> Answer {
     let in_browser = visit.signed_in()?;
     visit.own_page_turn().await?;
-    let wrong_password = !matches!(error, None | Some(Error::PasskeyRefused));
+    let wrong_password = is_of_password(error.as_ref());
     let code = error.as_ref().and_then(code);
     let ways = visit.app().ways_to_sign_in(in_browser.user.id).await?;
     let asked = match ways.passkey {

@@ -158,10 +158,7 @@ async fn page(visit: &Visit, next: String, email: String, error: Option<Error>) 
         }),
         next,
         email,
-        wrong_password: !matches!(
-            error,
-            None | Some(Error::PasskeyRefused | Error::Deactivated | Error::Refused(_))
-        ),
+        wrong_password: is_of_password(error.as_ref()),
         complaint: error.map(not_proven).transpose()?,
         sends_mail: visit.app().sends_mail(),
         asked,
@@ -172,6 +169,14 @@ async fn page(visit: &Visit, next: String, email: String, error: Option<Error>) 
         answer.headers_mut().append(SET_COOKIE, cookie);
     }
     Ok(answer)
+}
+
+/// Returns whether it is the field of the password that the complaint is about.
+pub(super) fn is_of_password(error: Option<&Error>) -> bool {
+    matches!(
+        error,
+        Some(Error::WrongPassword | Error::TooManyWrongPasswords(_))
+    )
 }
 
 /// Returns the complaint about a password or passkey that does not let its user in.
