@@ -154,20 +154,34 @@ mod tests {
         let runtime = runtime();
         let arrivals = Arc::new(Arrivals::new(runtime.handle().clone()));
         let begun = Arc::new(Mutex::new(Vec::new()));
-        let begins = async |number: u128| {
-            arrivals.turn(team(number)).await.unwrap();
-            begun.lock().unwrap().push(number);
+        let begins = |number: u128| {
+            let (arrivals, begun) = (Arc::clone(&arrivals), Arc::clone(&begun));
+            runtime.spawn(async move {
+                arrivals.turn(team(number)).await.unwrap();
+                begun.lock().unwrap().push(number);
+            })
         };
         runtime.block_on(async {
             for _ in 0..1_000 {
-                begins(2).await;
+                begins(2).await.unwrap();
             }
             begun.lock().unwrap().clear();
-            let all = (0..100).map(|_| begins(1)).collect::<Vec<_>>();
-            let many = futures::future::join_all(all);
-            let few = futures::future::join_all((0..20).map(|_| begins(2)).collect::<Vec<_>>());
-            let asked = async { assert!((0..100).any(|_| arrivals.has_to_wait(team(3)))) };
-            futures::join!(many, few, asked);
+            let mut held = Vec::new();
+            for _ in 0..cores() {
+                let (own, came) = (Holder::Strangers, arrivals.began);
+                let turn = arrivals.turns.acquire_from(own, own, came, came);
+                held.push(turn.await.unwrap());
+            }
+            let callers = std::iter::repeat_n(1, 100).chain([2; 20]);
+            let callers: Vec<_> = callers.map(begins).collect();
+            while arrivals.waiting.load(Ordering::Relaxed) < callers.len() {
+                tokio::task::yield_now().await;
+            }
+            assert!((0..100).any(|_| arrivals.has_to_wait(team(3))));
+            drop(held);
+            for caller in callers {
+                caller.await.unwrap();
+            }
         });
         assert!((0..100).all(|_| !arrivals.has_to_wait(team(3))));
         let begun = begun.lock().unwrap();
