@@ -8,7 +8,8 @@
 //! 3. Each version is applied in one transaction that first takes a lock, which only migrations take, and checks the version
 //!    again: of replicas that start at once, one migrates and the others find it done. Then it waits a moment for the locks of
 //!    tables, and if others keep them, such as a dump, it tries again later ([`PATIENCE`]): while it waits, all who need a
-//!    table wait behind it.
+//!    table wait behind it. A new database gets all versions in one transaction: if that is interrupted, the database is still
+//!    new, and can be the target of a copy.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
 //! 5. Replicas of the previous release keep running, so a migration breaks none of their statements: expand, then contract.
 //!    CONTRIBUTING.md has the rule, and `tests/store/postgres/upgrade/` runs their statements on the newest schema.
@@ -51,6 +52,9 @@ pub(super) enum WhenEmpty {
     Refuse,
 }
 
+/// A version, and what makes it from the one before.
+type Version<'a> = (i64, &'a str);
+
 /// Applies the missing versions; see the steps above. Returns the version that the database had before: 0 for a new one.
 pub(super) async fn migrate(
     client: &mut Client,
@@ -73,10 +77,13 @@ async fn apply(
             address: address.clone(),
         });
     }
-    for (version, sql) in (1..).zip(migrations) {
+    let missing = (1..).zip(migrations.iter().copied());
+    let missing: Vec<Version<'_>> = missing.filter(|(version, _)| *version > found).collect();
+    let at_once = if found == 0 { migrations.len() } else { 1 };
+    for versions in missing.chunks(at_once) {
         let begun = Instant::now();
         loop {
-            let source = match step(client, version, sql).await {
+            let source = match step(client, versions).await {
                 Ok(()) => break,
                 Err(source) => source,
             };
@@ -94,7 +101,7 @@ async fn apply(
             if !is_locked || begun.elapsed() > PATIENCE {
                 return Err(OpenError::Migrate {
                     address: address.clone(),
-                    version,
+                    version: versions.last().map_or(found, |it| it.0),
                     source,
                 });
             }
@@ -159,11 +166,12 @@ fn cannot_ask(address: &Address, source: Error) -> OpenError {
     }
 }
 
-/// Step 3: applies one version, unless the database has it.
-async fn step(client: &mut Client, number: i64, sql: &str) -> Result<(), Error> {
+/// Step 3: applies those of these versions that the database lacks, all or none.
+async fn step(client: &mut Client, versions: &[Version<'_>]) -> Result<(), Error> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(LOCK).await?;
-    if version(&transaction).await? < number {
+    let found = version(&transaction).await?;
+    for (number, sql) in versions.iter().filter(|(number, _)| *number > found) {
         transaction.batch_execute(LOCK_TIMEOUT).await?;
         let note = format!("{SCHEMA_VERSION}; INSERT INTO schema_version VALUES ({number})");
         transaction.batch_execute(sql).await?;
@@ -296,13 +304,21 @@ mod tests {
             "CREATE TABLE a (x INTEGER)",
             "CREATE TABLE b (x INTEGER); INSERT INTO b VALUES (1, 2)",
         ];
+        open(&url, &broken[..1]).await.unwrap();
         let text = open(&url, &broken).await.expect_err("refused").to_string();
         assert!(
             text.contains("schema version 2") && text.contains("Nothing of that"),
             "{text}"
         );
-        open(&url, &broken[..1]).await.unwrap();
         assert_eq!(tables(&url), "a schema_version");
+    }
+
+    #[tokio::test]
+    async fn a_new_database_whose_migration_fails_is_still_new() {
+        let url = shared().database();
+        let broken = ["CREATE TABLE a (x INTEGER)", "INSERT INTO a VALUES (1, 2)"];
+        open(&url, &broken).await.expect_err("refused");
+        assert_eq!(tables(&url), "");
     }
 
     #[tokio::test]

@@ -4,7 +4,8 @@
 //! 2. A database that is newer than the binary, or that is not ours at all (`PRAGMA application_id`),
 //!    is refused before anything is written to it.
 //! 3. Each version is applied in one transaction that takes the write lock first and checks the version again: of two
-//!    processes that start at once, one migrates and the other finds it done.
+//!    processes that start at once, one migrates and the other finds it done. A new file gets all versions in one: if that
+//!    is interrupted, the file is still new, and can be the target of a copy.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
 
 use std::path::Path;
@@ -26,6 +27,9 @@ const WAL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Marks a file as ours: "INVO" in ASCII.
 const APPLICATION_ID: i64 = 0x494e_564f;
+
+/// A version, and what makes it from the one before.
+type Version<'a> = (i64, &'a str);
 
 /// Applies the missing versions; see the steps above. Returns the version that the file had before: 0 for a new one.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<i64, OpenError> {
@@ -58,10 +62,13 @@ fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Resul
     })?;
 
     use_wal(connection, path)?;
-    for (version, sql) in (1..).zip(migrations) {
-        step(connection, version, sql).map_err(|source| OpenError::Migrate {
+    let missing = (1..).zip(migrations.iter().copied());
+    let missing: Vec<Version<'_>> = missing.filter(|(version, _)| *version > found).collect();
+    let at_once = if found == 0 { migrations.len() } else { 1 };
+    for versions in missing.chunks(at_once) {
+        step(connection, versions).map_err(|source| OpenError::Migrate {
             path: path.to_owned(),
-            version,
+            version: versions.last().map_or(found, |it| it.0),
             source,
         })?;
     }
@@ -116,16 +123,18 @@ fn check(
     })
 }
 
-/// Step 3: applies one version, unless the database has it.
-fn step(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Result<()> {
+/// Step 3: applies those of these versions that the database lacks, all or none.
+fn step(connection: &mut Connection, versions: &[Version<'_>]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if pragma(&transaction, "user_version")? < version {
-        // Makes SQLite read the schema again, which another process may have changed: a pragma does not do so, and not
-        // every statement of a migration that meets an old schema would.
-        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        transaction.execute_batch(sql)?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", version)?;
+    for (version, sql) in versions {
+        if pragma(&transaction, "user_version")? < *version {
+            // Makes SQLite read the schema again, which another process may have changed: a pragma does not do so, and not
+            // every statement of a migration that meets an old schema would.
+            transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+            transaction.execute_batch(sql)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", *version)?;
+        }
     }
     transaction.commit()
 }
@@ -378,12 +387,13 @@ mod tests {
             "CREATE TABLE a (x)",
             "CREATE TABLE b (x); INSERT INTO b VALUES (1, 2)",
         ];
+        open(&path, &broken[..1]).unwrap();
         let text = open(&path, &broken).expect_err("refused").to_string();
         assert!(
             text.contains("schema version 2") && text.contains("Nothing of that"),
             "{text}"
         );
-        let connection = open(&path, &broken[..1]).unwrap();
+        let connection = connect(&path).unwrap();
         let tables: i64 = connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .unwrap();
@@ -391,6 +401,14 @@ mod tests {
             (pragma(&connection, "user_version").unwrap(), tables),
             (1, 1)
         );
+    }
+
+    #[test]
+    fn a_new_file_whose_migration_fails_is_still_new() {
+        let (_folder, path) = file();
+        let broken = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1, 2)"];
+        open(&path, &broken).expect_err("refused");
+        assert_eq!(found(&connect(&path).unwrap(), &path).unwrap(), 0);
     }
 
     #[test]
