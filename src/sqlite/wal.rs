@@ -11,7 +11,7 @@
 //!    flushes the file. SQLite does so only in a checkpoint that leaves nothing, which is usually the writer's, and would
 //!    then flush everything at once.
 //! 3. The writer does the rest after its next commit has been answered. It must: while commits are appended, no other thread
-//!    ever finds all of the log copied, and it would grow for ever.
+//!    ever finds all of the log copied, and it would grow for ever. If another process writes, too, that waits meanwhile.
 //! 4. If the thread falls behind the writer by [`BLOCKING_PAGES`], the writer waits for it, and does the rest. What an
 //!    earlier process left of the log, or a long read kept from being copied, does not count: it may be of any length.
 //! 5. When something is to be forgotten (`pair.rs`), the writer empties the log instead ([`Emptying`]): it does the rest and
@@ -199,7 +199,7 @@ impl Checkpointer {
             let begun = Instant::now();
             let done = match to_empty {
                 true => self.empty(connection),
-                false => checkpoint(connection).is_some(),
+                false => checkpoint_all(connection),
             };
             shared.counts.writer_checkpoints.took(begun.elapsed());
             shared.counts.failed_checkpoints.add(u64::from(!done));
@@ -290,6 +290,18 @@ fn checkpoint(connection: &Connection) -> Option<(u32, u32)> {
     let done = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE);
     let (length, copied) = done.ok()?;
     Some((u32::try_from(length).ok()?, u32::try_from(copied).ok()?))
+}
+
+/// Steps 3 and 4: copies everything, unless readers need it where it is. Returns whether it could.
+fn checkpoint_all(connection: &Connection) -> bool {
+    match checkpoint(connection) {
+        // While another process commits, there is more each time: it has to wait for this (`FULL`). No reader is in the
+        // way, and makes both wait, or not all would have been copied.
+        Some((length, copied)) if length == copied => connection
+            .wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::FULL)
+            .is_ok(),
+        done => done.is_some(),
+    }
 }
 
 #[cfg(test)]

@@ -69,6 +69,35 @@ fn the_log_begins_anew_while_one_commit_follows_the_other() {
     assert_eq!(rows(&path), commits);
 }
 
+/// As when a command imports a catalog beside a server.
+#[test]
+fn the_log_begins_anew_while_two_processes_write() {
+    let (_folder, path, mut connection, mut log) = file(SMALL);
+    let mut import = connect(&path).unwrap();
+    import.execute_batch("PRAGMA synchronous = OFF").unwrap();
+    let (own, its_file) = (connect(&path).unwrap(), File::open(&path).unwrap());
+    let mut its_log =
+        Checkpointer::start(&mut import, own, Arc::new(its_file), &Arc::default()).unwrap();
+    let step =
+        "WITH RECURSIVE line (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM line WHERE n < 4000)
+        INSERT INTO page SELECT zeroblob(500) FROM line";
+    std::thread::scope(|scope| {
+        let imports = scope.spawn(|| {
+            for _ in 0..60 {
+                import.execute(step, []).unwrap();
+                its_log.committed(&mut import);
+            }
+        });
+        while !imports.is_finished() {
+            commit(&mut connection, &mut log);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let length = path.with_extension("db-wal").metadata().unwrap().len();
+    let pages = length / u64::from(SMALL);
+    assert!(pages < u64::from(2 * BLOCKING_PAGES), "{pages}");
+}
+
 #[test]
 fn a_log_that_no_thread_checkpoints_is_left_to_the_writer_in_the_end() {
     let (_folder, path, mut connection, mut log) = file(SMALL);
