@@ -88,31 +88,16 @@ fn an_import_says_what_it_did_and_a_second_one_finds_nothing_to_do() {
     assert_eq!(counts(&place.json(&import(&[]))), [0, 0, 2, 0]);
 }
 
-/// W18, W19: one change covers no more text than a page may change.
+/// W19: others wait for each of them.
 #[test]
-fn products_with_long_texts_are_changed_in_shorter_steps() {
+fn a_large_file_is_imported_in_steps_of_a_thousand_lines() {
     let place = place();
-    let description = "\u{1d11e}".repeat(2_000);
-    let (mut long, mut renamed) = (String::from(HEAD), String::from("sku,name\n"));
-    long = long.replace('\n', ",description\n");
-    for number in 0..2_500 {
-        writeln!(long, "S-{number},Product,19.90,EUR,{description}").unwrap();
-        writeln!(renamed, "S-{number},Renamed").unwrap();
-    }
-    place.write("p.csv", long);
+    place.write("p.csv", lines(2_500));
     assert_eq!(counts(&place.json(&import(&[]))), [2_500, 0, 0, 0]);
-    let imports = || {
-        let events = place.json(&["audit", "list"]);
-        let events = events.as_array().unwrap().iter();
-        events
-            .filter(|it| it["action"] == "import-products")
-            .count()
-    };
-    let before = imports();
-    place.write("p.csv", renamed);
-    assert_eq!(counts(&place.json(&import(&[]))), [0, 2_500, 0, 0]);
-    assert_eq!(imports() - before, 2, "20 MB in two steps");
-    assert_eq!(counts(&place.json(&import(&[]))), [0, 0, 2_500, 0]);
+    let events = place.json(&["audit", "list"]);
+    let events = events.as_array().unwrap().iter();
+    let steps = events.filter(|it| it["action"] == "import-products");
+    assert_eq!(steps.count(), 3);
 }
 
 #[test]
@@ -283,7 +268,10 @@ fn an_import_that_was_killed_goes_on_where_it_was() {
         let process = command.stdout(Stdio::null()).stderr(Stdio::null());
         kill_midway(process.spawn().unwrap(), products);
         let imported = products();
-        assert!([10_000, 20_000].contains(&imported), "{imported}");
+        assert!(
+            imported < COUNT && imported.is_multiple_of(1_000),
+            "{imported}"
+        );
         let answer = place.json(&import(&on));
         let left = COUNT - imported;
         assert_eq!(counts(&answer), [left as u64, 0, imported as u64, 0]);
@@ -321,7 +309,7 @@ fn an_import_that_was_interrupted_says_how_to_go_on() {
     let mut errors = std::io::BufReader::new(process.stderr.take().unwrap());
     let mut line = String::new();
     std::io::BufRead::read_line(&mut errors, &mut line).unwrap();
-    assert_eq!(line, "note: all is imported up to line 10001\n");
+    assert_eq!(line, "note: all is imported up to line 1001\n");
     let pid = process.id().to_string();
     let kill = std::process::Command::new("kill")
         .args(["-s", "INT", &pid])

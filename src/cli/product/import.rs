@@ -1,4 +1,4 @@
-//! `invoicing product import`: imports a file of any size, in steps of as many lines as a page takes.
+//! `invoicing product import`: imports a file of any size, in steps for which others hardly wait.
 //!
 //! 1. The whole file is planned, step by step, before anything is changed. Only counts, the refused lines, and the products
 //!    and skus of the lines so far ([`Seen`]) are kept.
@@ -19,7 +19,6 @@ use std::time::Duration;
 use futures::FutureExt;
 
 use crate::app::App;
-use crate::app::product_import::MOST_TEXT;
 use crate::cli::command_error::CommandError;
 use crate::cli::output::{Output, say};
 use crate::cli::progress::bar;
@@ -46,9 +45,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// unitOfMeasure, status. A line is for the product with its id, or else the active product with its sku; otherwise it is a
 /// new product. A missing column leaves that field of a product as it is, and an empty cell clears it.
 ///
-/// All lines are checked before anything is changed. They are then imported in steps of at most 10000 lines, or fewer if
-/// products have long texts; each step is imported whole or not at all. After an interruption, run the same command again:
-/// what is already imported is found unchanged.
+/// All lines are checked before anything is changed. They are then imported in steps of at most 1000 lines, each of them
+/// whole or not at all. After an interruption, run the same command again: what is already imported is found unchanged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
     invoicing product import products.csv --team Acme --mode live --dry-run
@@ -227,8 +225,7 @@ impl Import {
     }
 }
 
-/// Plans a step and carries it out, in two halves if its text exceeds the limit of an import. The error is the reason why it
-/// was not.
+/// Plans a step and carries it out. The error is the reason why it was not.
 async fn carry_out_step(app: &App, catalog: Catalog, lines: Lines) -> Result<Counts, String> {
     let mut attempt = 1;
     loop {
@@ -247,11 +244,6 @@ async fn carry_out_step(app: &App, catalog: Catalog, lines: Lines) -> Result<Cou
         }
         if counts.new + counts.changed == 0 {
             return Ok(counts);
-        }
-        if plan.text_bytes > MOST_TEXT {
-            let (some, others) = lines.halves();
-            let some = Box::pin(carry_out_step(app, catalog, some)).await?;
-            return Ok(some + Box::pin(carry_out_step(app, catalog, others)).await?);
         }
         let again = attempt < ATTEMPTS;
         match app.carry_out_import(&plan).await {

@@ -5,14 +5,14 @@ use std::fmt;
 
 use crate::domain::string_enum::string_enum;
 
-/// The most bytes in a file uploaded to a page, and in one step of an import on the command line.
+/// The most bytes in a file uploaded to a page.
 pub const MAX_BYTES: usize = 5 * 1024 * 1024;
 
 /// The most bytes in a line: more than the document allows in all of its cells together. Parsing a line of nothing but
 /// commas takes forty times its size in memory.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// The most lines in either, not counting the one that names the columns.
+/// The most lines in such a file, not counting the one that names the columns.
 pub const MAX_LINES: usize = 10_000;
 
 string_enum! {

@@ -7,6 +7,14 @@ use std::sync::Arc;
 use super::cell::{MAX_BYTES, MAX_LINES};
 use super::read::{Line, Reader, Unreadable};
 
+/// The most lines in a step of a large file. On SQLite, all other changes wait while a step is imported, and a file has many
+/// steps, which follow each other. So many products have less text than [the most](crate::app::product_import::MOST_TEXT)
+/// that an import changes.
+pub const STEP_LINES: usize = 1_000;
+
+/// A step ends behind the line with which it has so many bytes.
+const STEP_BYTES: u64 = 512 * 1024;
+
 /// Lines that are imported at once. Clones share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines(Arc<[Line]>);
@@ -28,7 +36,7 @@ impl Lines {
         }
     }
 
-    /// Reads the next lines of a file of any size, as many as are imported at once. Returns `None` at its end.
+    /// Reads the next step of a file of any size. Returns `None` at its end.
     ///
     /// # Errors
     /// [`Unreadable`].
@@ -37,7 +45,7 @@ impl Lines {
         mut wanted: impl FnMut(&Line) -> bool,
     ) -> Result<Option<Lines>, Unreadable> {
         let (begin, mut lines) = (reader.bytes(), Vec::new());
-        while lines.len() < MAX_LINES && reader.bytes() - begin < MAX_BYTES as u64 {
+        while lines.len() < STEP_LINES && reader.bytes() - begin < STEP_BYTES {
             match reader.next().transpose()? {
                 Some(line) if wanted(&line) => lines.push(line),
                 Some(_) => {}
@@ -46,12 +54,6 @@ impl Lines {
             }
         }
         Ok(Some(lines.into()))
-    }
-
-    /// Splits the lines into two parts; neither is empty if there are at least two lines.
-    pub fn halves(&self) -> (Lines, Lines) {
-        let (first, second) = self.split_at(self.len() / 2);
-        (first.to_vec().into(), second.to_vec().into())
     }
 }
 
@@ -78,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_takes_as_many_lines_and_bytes_as_an_import_at_once() {
+    fn a_page_takes_so_many_lines_and_bytes() {
         assert_eq!(
             Lines::read(file(MAX_LINES, "A").as_bytes()).unwrap().len(),
             MAX_LINES
@@ -111,15 +113,14 @@ mod tests {
         assert_eq!(steps("name\n", |_| true), [0; 0]);
         let file_of = |lines| steps(&file(lines, "A"), |_| true);
         assert_eq!(file_of(2), [2]);
-        assert_eq!(file_of(MAX_LINES), [MAX_LINES]);
-        assert_eq!(file_of(2 * MAX_LINES + 1), [MAX_LINES, MAX_LINES, 1]);
+        assert_eq!(file_of(STEP_LINES), [STEP_LINES]);
+        assert_eq!(file_of(2 * STEP_LINES + 1), [STEP_LINES, STEP_LINES, 1]);
         assert_eq!(steps(&file(4, "A"), |line| line.number % 2 == 0), [2]);
-        // At 10,001 bytes a line, it takes 525 lines to exceed the bytes of a step.
+        // At 10,001 bytes a line, it takes 53 lines to exceed the bytes of a step.
         let long = "x".repeat(10_000);
-        let all = steps(&file(1_000, &long), |_| true);
-        assert_eq!(all, [525, 475]);
+        assert_eq!(steps(&file(100, &long), |_| true), [53, 47]);
         // A step ends when it has exactly as many bytes as it may have.
         let kilobyte = "x".repeat(1023);
-        assert_eq!(steps(&file(5_121, &kilobyte), |_| true), [5_120, 1]);
+        assert_eq!(steps(&file(513, &kilobyte), |_| true), [512, 1]);
     }
 }
