@@ -283,16 +283,20 @@ async fn find_user(
     claims: &Claims,
     on: &SwitchedOn,
 ) -> Result<(UserId, bool), ScriptError> {
-    let found = identity::find(&claims.issuer, &claims.subject);
-    if let Some(found) = sql.run(found).await? {
+    let find = || identity::find(&claims.issuer, &claims.subject);
+    if let Some(found) = sql.run(find()).await? {
         return Ok((found.user_id, false));
     }
     let email = claims.proven_email().ok_or(Error::IdentityUnknown)?;
     let user = sql.run(user::find_email(email)).await?;
     let user = user.ok_or(Error::IdentityUnknown)?;
-    match sql.run(ways_to_sign_in::of(user.id, on)).await?.is_none() {
-        true => Ok((user.id, true)),
-        false => Err(Error::IdentityUnknown.into()),
+    if sql.run(ways_to_sign_in::of(user.id, on)).await?.is_none() {
+        return Ok((user.id, true));
+    }
+    // A concurrent sign-in may just have linked it: then that is the way to sign in that there is.
+    match sql.run(find()).await? {
+        Some(found) => Ok((found.user_id, false)),
+        None => Err(Error::IdentityUnknown.into()),
     }
 }
 

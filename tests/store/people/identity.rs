@@ -149,6 +149,27 @@ async fn of_two_identities_that_find_a_user_by_email_at_once_one_signs_in() {
 }
 
 #[tokio::test]
+async fn who_first_signs_in_in_several_browsers_at_once_is_signed_in_in_each() {
+    let service = Service::new().await;
+    let app = switched_on(&service, true).await;
+    for round in 0..30 {
+        let email = format!("ada-{round}@example.com");
+        app.create_user(&email, "Ada").await.unwrap();
+        let browsers = (0..6).map(|number| {
+            let app = Arc::clone(&app);
+            let claims = claims(&round.to_string(), Some(&email));
+            tokio::spawn(async move {
+                let browser = browser(&format!("192.0.2.{number}"));
+                app.sign_in_by_provider(claims, browser).await
+            })
+        });
+        for browser in browsers.collect::<Vec<_>>() {
+            browser.await.unwrap().unwrap();
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_user_has_ten_identities_at_most() {
     let (service, ada) = with_ada().await;
     let app = switched_on(&service, true).await;
