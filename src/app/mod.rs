@@ -127,6 +127,8 @@ pub struct App {
     joins: SlowLimiter<TeamId>,
     /// Users who prove by a passkey who they are.
     passkey_uses: SlowLimiter<UserId>,
+    /// Users of whose passkeys there are copies.
+    passkey_copies: SlowLimiter<UserId>,
 }
 
 /// A credential of the right form, as presented, and on whose behalf it is looked up: its holder's if it was recently found
@@ -143,8 +145,8 @@ pub struct Presented {
 const JOINS: u32 = 100;
 const JOIN_EVERY: u32 = 60;
 
-/// How often a user may use passkeys at once, and seconds until once more. Each use leaves rows behind for months, and programs
-/// that have a passkey may use it from any number of addresses.
+/// How often a user may use passkeys at once, and seconds until once more; the same for copies of them. Each use leaves rows
+/// behind for months, and programs that have a passkey may use it from any number of addresses.
 const PASSKEY_USES: u32 = 100;
 const PASSKEY_USE_EVERY: u32 = 10;
 
@@ -206,6 +208,7 @@ impl App {
             watch: Mutex::default(),
             joins: SlowLimiter::new(JOINS, JOIN_EVERY),
             passkey_uses: SlowLimiter::new(PASSKEY_USES, PASSKEY_USE_EVERY),
+            passkey_copies: SlowLimiter::new(PASSKEY_USES, PASSKEY_USE_EVERY),
         })
     }
 

@@ -9,8 +9,8 @@
 //!    that was checked against. So of two answers to one challenge, and of two with the same count above zero, one is
 //!    accepted. Then it does what the answer is for.
 //! 5. If there are two copies of the same key, the challenge is spent and an audit event written; nobody is let in.
-//! 6. Counts of wrong passwords play no part. A user may use passkeys only [so often](super::PASSKEY_USES), valid ones or
-//!    copies.
+//! 6. Counts of wrong passwords play no part. A user may use passkeys only [so often](super::PASSKEY_USES). As many copies are
+//!    told of; they are counted apart, since whoever has one must not keep the user from signing in.
 
 use super::browser_session::{confirm_session, require_person};
 use super::sign_in::{Browser, Cookies};
@@ -256,19 +256,19 @@ impl App {
         let is_good =
             |it: &Passkey| it.rp_id == party.id() && owner.is_none_or(|owner| it.user_id == owner);
         let passkey = passkey.filter(is_good).ok_or(Error::PasskeyRefused)?;
-        let verified = signed.verify(party, &opened.state, &passkey)?;
         // Others, who only know of the passkey, do not count.
-        if !self.passkey_uses.take(passkey.user_id) {
-            return Err(Error::Refused(
+        match signed.verify(party, &opened.state, &passkey)? {
+            Verified::Good(_) if !self.passkey_uses.take(passkey.user_id) => Err(Error::Refused(
                 "your passkeys have just been used very often; try again in a minute".into(),
-            ));
-        }
-        match verified {
+            )),
             Verified::Good(state) => Ok(Proof {
                 passkey,
                 opened,
                 state,
             }),
+            Verified::Cloned if !self.passkey_copies.take(passkey.user_id) => {
+                Err(Error::PasskeyRefused)
+            }
             Verified::Cloned => Err(self.tell_of_clone(passkey, opened, &by.visitor).await?),
         }
     }

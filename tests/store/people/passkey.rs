@@ -314,6 +314,20 @@ async fn a_counter_that_does_not_go_on_is_refused_and_told() {
 }
 
 #[tokio::test]
+async fn whoever_has_a_copy_keeps_its_owner_from_nothing_and_the_audit_small() {
+    let (service, ada, mut passkey) = with_passkey().await;
+    passkey.count = 5;
+    enter(&service.app, &passkey).await.unwrap();
+    for _ in 0..150 {
+        refused(enter(&service.app, &passkey).await);
+    }
+    let told = service.app.list_refused_passkeys(ada.user.id).await.unwrap();
+    assert!((100..130).contains(&told.len()), "{}", told.len());
+    passkey.count = 6;
+    enter(&service.app, &passkey).await.unwrap();
+}
+
+#[tokio::test]
 async fn whoever_is_signed_in_confirms_by_an_own_passkey_alone() {
     let (service, ada, passkey) = with_passkey().await;
     let app = &service.app;
