@@ -11,9 +11,11 @@
 //!    flushes the file. SQLite does so only in a checkpoint that leaves nothing, which is usually the writer's, and would
 //!    then flush everything at once.
 //! 3. The writer does the rest after its next commit has been answered. It must: while commits are appended, no other thread
-//!    ever finds all of the log copied, and it would grow for ever. If another process writes, too, that waits meanwhile.
-//! 4. If the thread falls behind the writer by [`BLOCKING_PAGES`], the writer waits for it, and does the rest. What an
-//!    earlier process left of the log, or a long read kept from being copied, does not count: it may be of any length.
+//!    ever finds all of the log copied, and it would grow for ever. If another process writes, too, that waits meanwhile; if
+//!    that makes a checkpoint just now, the writer tries again after the next commit.
+//! 4. If the thread falls behind the writer by [`BLOCKING_PAGES`], the writer waits for it, or that of another process, and
+//!    does the rest. What an earlier process left of the log, or a long read kept from being copied, does not count: it may
+//!    be of any length.
 //! 5. When something is to be forgotten (`pair.rs`), the writer empties the log instead ([`Emptying`]): it does the rest and
 //!    truncates the log, since a log that starts anew keeps its old pages until others take their place. That requires that
 //!    no reader is using it. Requests are done at once; for other readers no commit is kept waiting, and it is tried again.
@@ -60,6 +62,9 @@ const LONGEST_FILE: i64 = 4096 * (BLOCKING_PAGES + CHECKPOINT_PAGES) as i64;
 
 /// How many milliseconds the writer waits for readers of a log that is to be emptied.
 const READERS_TAKE: i32 = 10;
+
+/// How many it waits for another process to commit what it writes.
+const WRITERS_TAKE: i32 = 50;
 
 /// How long it waits before it tries again to empty the log, or wakes the thread for that again.
 const NEXT_TRY: Duration = Duration::from_secs(1);
@@ -199,7 +204,7 @@ impl Checkpointer {
             let begun = Instant::now();
             let done = match to_empty {
                 true => self.empty(connection),
-                false => checkpoint_all(connection),
+                false => self.checkpoint_rest(connection, far_behind),
             };
             shared.counts.writer_checkpoints.took(begun.elapsed());
             shared.counts.failed_checkpoints.add(u64::from(!done));
@@ -216,17 +221,31 @@ impl Checkpointer {
 }
 
 impl Checkpointer {
+    /// Steps 3 and 4. Returns whether everything is copied that readers do not keep.
+    fn checkpoint_rest(&mut self, connection: &mut Connection, far_behind: bool) -> bool {
+        let begun = Instant::now();
+        let mut done = checkpoint(connection);
+        while done.is_none() && far_behind && begun.elapsed() < NEXT_TRY {
+            std::thread::sleep(Duration::from_millis(1));
+            done = checkpoint(connection);
+        }
+        match done {
+            // While another process commits, there is more each time: it has to wait for this (`FULL`).
+            Some((length, copied)) if length == copied => {
+                checkpoint_waiting::<WRITERS_TAKE>(connection, CheckpointMode::FULL)
+            }
+            Some(_) => true,
+            // Another process is making one. After the next commit, then.
+            None => {
+                self.shared.rest.store(true, Ordering::Relaxed);
+                false
+            }
+        }
+    }
+
     /// Step 5, once few pages are left to copy. Returns whether the log is empty.
     fn empty(&mut self, connection: &mut Connection) -> bool {
-        let wait = |tries| {
-            std::thread::sleep(Duration::from_millis(1));
-            tries < READERS_TAKE
-        };
-        // Fails only for calls from inside SQLite, which this is not.
-        let waiting = connection.busy_handler(Some(wait));
-        let emptied = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::TRUNCATE);
-        let restored = connection.busy_handler(Some(wait_for_lock));
-        let done = waiting.and(emptied).and(restored).is_ok();
+        let done = checkpoint_waiting::<READERS_TAKE>(connection, CheckpointMode::TRUNCATE);
         self.tried = (!done).then(Instant::now);
         if done {
             self.shared.empty.store(false, Ordering::Relaxed);
@@ -292,16 +311,18 @@ fn checkpoint(connection: &Connection) -> Option<(u32, u32)> {
     Some((u32::try_from(length).ok()?, u32::try_from(copied).ok()?))
 }
 
-/// Steps 3 and 4: copies everything, unless readers need it where it is. Returns whether it could.
-fn checkpoint_all(connection: &Connection) -> bool {
-    match checkpoint(connection) {
-        // While another process commits, there is more each time: it has to wait for this (`FULL`). No reader is in the
-        // way, and makes both wait, or not all would have been copied.
-        Some((length, copied)) if length == copied => connection
-            .wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::FULL)
-            .is_ok(),
-        done => done.is_some(),
-    }
+/// A checkpoint that waits for others, so many times a millisecond: first for who writes, and then, while nobody can write, for
+/// readers. Returns whether it could do everything.
+fn checkpoint_waiting<const TRIES: i32>(connection: &mut Connection, mode: CheckpointMode) -> bool {
+    let wait = |tries| {
+        std::thread::sleep(Duration::from_millis(1));
+        tries < TRIES
+    };
+    // Fails only for calls from inside SQLite, which this is not.
+    let waiting = connection.busy_handler(Some(wait));
+    let done = connection.wal_checkpoint_v2(DEFAULT_NAME, mode);
+    let restored = connection.busy_handler(Some(wait_for_lock));
+    waiting.and(done).and(restored).is_ok()
 }
 
 #[cfg(test)]
