@@ -98,6 +98,22 @@ fn the_log_begins_anew_while_two_processes_write() {
     assert!(pages < u64::from(2 * BLOCKING_PAGES), "{pages}");
 }
 
+/// Nobody can write while it waits.
+#[test]
+fn a_checkpoint_waits_for_a_reader_for_a_moment_only() {
+    let (_folder, path, mut connection, _log) = file(SMALL);
+    let reader = connect(&path).unwrap();
+    let begin = "BEGIN; SELECT count(*) FROM page";
+    reader.execute_batch(begin).unwrap();
+    let insert = "INSERT INTO page VALUES (zeroblob(500))";
+    connection.execute(insert, []).unwrap();
+    let begun = Instant::now();
+    let full = checkpoint_waiting::<WRITERS_TAKE>(&mut connection, CheckpointMode::FULL);
+    assert!(!full, "the reader is in its way");
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
 #[test]
 fn a_log_that_no_thread_checkpoints_is_left_to_the_writer_in_the_end() {
     let (_folder, path, mut connection, mut log) = file(SMALL);
