@@ -99,14 +99,18 @@ impl Context {
         let bytes = settings.transfer_bytes();
         let concurrency = ConcurrencyLimit::new(settings.max_concurrent_requests);
         let (bodies, places) = (Budget::new(bytes), Places::new(bytes / 8));
+        let (beginning, listing) = (Budget::new(bytes), Budget::new(bytes));
         let unsent = Unsent::new(bytes, Arc::clone(&replica.traffic));
         replica.metrics.load_is({
             let (permits, bodies) = (concurrency.clone(), Arc::clone(&bodies));
             let (places, answers) = (places.clone(), unsent.clone());
+            let (beginning, listing) = (Arc::clone(&beginning), Arc::clone(&listing));
             move || Load {
                 permits: permits.state(),
                 bodies: bodies.state(),
                 places: places.state(),
+                beginning: beginning.state(),
+                listing: listing.state(),
                 answers: answers.state(),
             }
         });
@@ -118,8 +122,8 @@ impl Context {
             lists: Turns::on(&settings.database),
             own_pages: Turns::of_users(&settings.database),
             bodies,
-            beginning: Budget::new(bytes),
-            listing: Budget::new(bytes),
+            beginning,
+            listing,
             checks: Checks::default(),
             places,
             unsent,

@@ -31,6 +31,10 @@ pub struct Load {
     pub bodies: (usize, usize),
     /// The same for strangers for whom there was no room there.
     pub places: (usize, usize),
+    /// Bytes of the heads of requests that wait to begin.
+    pub beginning: (usize, usize),
+    /// The same of those that wait to make a list.
+    pub listing: (usize, usize),
     /// Bytes of answers that are not taken yet.
     pub answers: (usize, usize),
 }
@@ -99,12 +103,14 @@ impl Load {
         let all = [
             ("bodies", self.bodies),
             ("places", self.places),
+            ("beginning", self.beginning),
+            ("listing", self.listing),
             ("answers", self.answers),
         ];
         page.gauges(
             "transfer",
             Some(Unit::Bytes),
-            "Memory of bodies on their way, of those of strangers that found no room, and of answers not taken yet",
+            "Memory of bodies on their way, of those of strangers that found no room, of requests that wait, and of answers not taken yet",
             "of",
             all.map(|(of, (held, _))| (of, held as u64)),
         );
