@@ -217,6 +217,30 @@ async fn a_copied_passkey_is_told_of_on_the_account() {
     page.expect(200, "there seems to be a copy of it");
 }
 
+/// P33.
+#[tokio::test]
+async fn whoever_uses_a_passkey_very_often_is_told_to_wait() {
+    let Some(service) = server() else { return };
+    let mut browser = signed_in(&service).await;
+    let passkey = add(&mut browser).await;
+    let mut uses = 0;
+    let refused = loop {
+        let mut other = Browser::new(&service);
+        let page = other.get("/sign-in").await;
+        let fields = signed(&page, &passkey, "");
+        let answer = other.post("/sign-in/passkey", &pairs(&fields)).await;
+        if answer.status() != 303 {
+            break answer;
+        }
+        uses += 1;
+        assert!(uses < 200, "it is never refused");
+    };
+    refused.expect(422, "very often; try again in a minute");
+    assert!(uses >= 100, "{uses}");
+    // Other ways are as good as before.
+    Browser::new(&service).sign_in(ADA, PASSWORD).await;
+}
+
 #[tokio::test]
 async fn at_an_ip_address_no_passkey_is_offered() {
     let Some(service) = server_with(&[("INVOICING_ORIGIN", "http://127.0.0.1:8080")]) else {
