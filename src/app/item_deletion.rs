@@ -65,7 +65,7 @@ impl App {
                 ids: Arc::clone(&self.ids),
             };
             let delete = async move |sql: Sql<'_>| step.carry_out(sql).await;
-            let done = self.store.write(Holder::Service, delete).await?;
+            let done = self.take_step(delete).await?;
             all.folder = done.folder;
             all.files += done.files;
             all.links += done.links;

@@ -85,7 +85,8 @@ impl App {
         })
     }
 
-    /// Carries out a plan for the operator, except for the lines that it refuses: all of it or nothing.
+    /// Carries out a plan for the operator, except for the lines that it refuses: all of it or nothing. It is a step of a large
+    /// file, after which others have as much time as it took.
     ///
     /// # Errors
     /// [`Error::CatalogChanged`] when the plan does not hold any more, or changes products with more than 16 MiB of text;
@@ -93,7 +94,7 @@ impl App {
     pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
         let import = self.prepare(&Actor::Operator, plan).await?;
         let new = import.new.len();
-        let done = self.store.write(Holder::Service, async move |sql| {
+        let done = self.take_step(async move |sql: Sql<'_>| {
             let team_id = import.catalog.team_id;
             // The team may be deleted between two imports of one file.
             sql.run((product_import::hold(team_id), lock_team(team_id)))

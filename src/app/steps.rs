@@ -1,9 +1,9 @@
-//! How long work is done in bounded steps beside the requests: what has expired, and what deleted users, teams and apps have
-//! left behind.
+//! How long work is done in bounded steps beside the requests: what has expired, what deleted users, teams, apps and folders
+//! have left behind, and the import of a large file.
 //!
-//! Each step is a change of its own, of [`STEP`] rows at most, and takes its turn among the requests. Between two steps the
-//! others have at least as much time as the step took: a command is a different process from the server, and SQLite gives
-//! its lock to whichever asks at the right moment.
+//! Each step is a change of its own, of [`STEP`] rows at most (an import has a thousand), and takes its turn among the
+//! requests. Between two steps the others have at least as much time as the step took: a command is a different process from
+//! the server, and SQLite gives its lock to whichever asks at the right moment.
 
 use tokio::time::{Instant, sleep};
 

@@ -56,6 +56,15 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
                 ),
             )
         }
+        Failure::FileTooSoon(wait) => {
+            let seconds = wait.as_secs();
+            headers.insert(RETRY_AFTER, seconds.into());
+            (
+                StatusCode::TOO_MANY_REQUESTS,
+                "Your team has just sent many files",
+                format!("The next may follow in {seconds} seconds. Nothing was changed."),
+            )
+        }
         Failure::JoinTooSoon => {
             headers.insert(RETRY_AFTER, 60.into());
             (

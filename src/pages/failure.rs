@@ -25,6 +25,8 @@ pub(super) enum Failure {
     NotFound,
     /// Others have waited for the team's imports so long that it has to wait for this time.
     ImportTooSoon(Duration),
+    /// The team has sent so many files to import that the next has to wait for so long.
+    FileTooSoon(Duration),
     /// So many people have just joined the team that the next has to wait.
     JoinTooSoon,
     /// An app has sent the user here with a wrong request, and cannot be told.
@@ -46,6 +48,7 @@ impl Failure {
             Failure::PasswordsOff => Some(ErrorCode("passwords_off")),
             Failure::NotFound => Some(ErrorCode("not_found")),
             Failure::ImportTooSoon(_) => Some(ErrorCode("import_too_soon")),
+            Failure::FileTooSoon(_) => Some(ErrorCode("file_too_soon")),
             Failure::JoinTooSoon => Some(ErrorCode("join_too_soon")),
             Failure::WrongApp(_) => Some(ErrorCode("wrong_app")),
         }

@@ -7,6 +7,7 @@ use tokio::sync::{Mutex as Queue, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::domain::id::{TeamId, UserId};
+use crate::limit::SlowLimiter;
 use crate::pause::{WithPause, keep_for};
 use crate::settings::Origin;
 use crate::weak_map::WeakMap;
@@ -31,12 +32,19 @@ const OWED: Duration = Duration::from_secs(450);
 /// The longest that it then waits: after others have waited for four seconds at once, which only a slow disk brings about.
 const LONGEST_REST: Duration = Duration::from_secs(600);
 
+/// How many files a team may send at once, and seconds until one more. A plan takes the place of the one before, of which
+/// PostgreSQL keeps five megabytes until autovacuum comes.
+const FILES: u32 = 30;
+const FILE_EVERY: u32 = 10;
+
 /// The state that all pages share.
 pub(super) struct Site {
     /// Where people reach them.
     pub(super) origin: Origin,
     /// The users who download something that is made while it is sent.
     downloads: WeakMap<UserId, Semaphore>,
+    /// The teams that send files to import.
+    files: SlowLimiter<TeamId>,
     imports: Arc<Semaphore>,
     /// The users who import something.
     importers: WeakMap<UserId, Semaphore>,
@@ -56,6 +64,7 @@ impl Site {
         Site {
             origin,
             downloads: WeakMap::default(),
+            files: SlowLimiter::new(FILES, FILE_EVERY),
             imports: Arc::new(Semaphore::new(IMPORTS)),
             importers: WeakMap::default(),
             teams: WeakMap::default(),
@@ -67,6 +76,17 @@ impl Site {
         let of_user = self.downloads.get(user_id, || Semaphore::new(1));
         let turn = of_user.try_acquire_owned().ok()?;
         Some(Download { turn: Some(turn) })
+    }
+
+    /// Counts one more file that this team sends to import.
+    ///
+    /// # Errors
+    /// For how long it has to wait at most.
+    pub(super) fn take_file(&self, team_id: TeamId) -> Result<(), Duration> {
+        match self.files.take(team_id) {
+            true => Ok(()),
+            false => Err(Duration::from_secs(FILE_EVERY.into())),
+        }
     }
 
     /// Reserves room for an import of this user in this team, if there is some.
@@ -204,6 +224,18 @@ mod tests {
         assert!(site.download(user(1)).is_none());
         sleep(BROKEN_OFF * 2).await;
         assert!(site.download(user(1)).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_team_sends_thirty_files_and_then_one_in_ten_seconds() {
+        let site = site();
+        let sends = |id| site.take_file(team(id)).is_ok();
+        assert!((0..30).all(|_| sends(1)));
+        assert!(!sends(1));
+        assert!(sends(2));
+        sleep(Duration::from_secs(11)).await;
+        assert!(sends(1));
+        assert!(!sends(1));
     }
 
     #[test]

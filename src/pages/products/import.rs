@@ -88,13 +88,15 @@ async fn show_import(visit: Arc<Visit>, path: TeamPath) -> Answer {
     page(&visit, shelf, None)
 }
 
-/// Refuses users who may not import, before they send a file.
+/// Refuses users who may not import, and teams that import too much, before they send a file.
 async fn begin_upload(
     visit: Arc<Visit>,
     path: TeamPath,
 ) -> Result<(TeamPath, site::Import), Failure> {
     let shelf = Shelf::to_change(&visit, &path.team).await?;
     let import = import(&visit, &shelf)?;
+    let file = visit.site.take_file(shelf.member.catalog.team_id);
+    file.map_err(Failure::FileTooSoon)?;
     Ok((path, import))
 }
 
