@@ -4,7 +4,7 @@ use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::list::Part;
-use crate::store::{Sql, api_key, team, user};
+use crate::store::{Closing, Sql, api_key, team, user};
 
 /// An overview of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,11 @@ impl App {
             has_user: !users.is_empty(),
             passwords: self.switched_on().password,
         })
+    }
+
+    /// Tells when the store is closed.
+    pub fn closing(&self) -> Closing {
+        self.store.closing()
     }
 
     /// The version that the database's schema had when it was opened; 0 for a new database. Since then it is

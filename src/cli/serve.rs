@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use slog::{Logger, error, info, warn};
 
@@ -23,6 +24,9 @@ use crate::trace::Traces;
 use super::command_error::CommandError;
 use super::database::open_or_make;
 use super::reload::Started;
+
+/// How long the last checkpoint may take, and those who hold the store until then.
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// Runs the server until SIGTERM or SIGINT.
 ///
@@ -51,10 +55,12 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
+        let mut closing = None;
         let result = runtime.block_on(async {
             let outbox = outbox(settings, &replica, &log)?;
             let app = open_or_make(settings, |made| tell_of_backup(made, &log)).await?;
             let app = Arc::new(app.mailing_by(outbox));
+            closing = Some(app.closing());
             app.look_for_late_commits().await?;
             let quotas = Arc::clone(&replica.quotas);
             let provider = provider(settings)?;
@@ -84,6 +90,9 @@ impl Serve {
         });
         // Abandoned requests must not delay the exit.
         runtime.shutdown_background();
+        if let Some(closing) = closing {
+            closing.wait(CLOSING);
+        }
         result
     }
 }

@@ -35,7 +35,7 @@ mod writer;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use rusqlite::Connection;
 
@@ -73,7 +73,7 @@ pub struct Sqlite {
     path: PathBuf,
     found_version: i64,
     /// Closed after all connections ([`Checkpointer::start`]).
-    _file: Arc<File>,
+    file: Arc<File>,
 }
 
 impl Sqlite {
@@ -112,7 +112,7 @@ impl Sqlite {
             counts,
             path: path.to_owned(),
             found_version,
-            _file: file,
+            file,
         })
     }
 
@@ -155,6 +155,11 @@ impl Sqlite {
             readers_used,
             readers_most,
         }
+    }
+
+    /// The file, until this is closed: then the last checkpoint is made, too.
+    pub(crate) fn file(&self) -> Weak<File> {
+        Arc::downgrade(&self.file)
     }
 
     /// The version that the schema had when this was opened: 0 for a new file.

@@ -10,6 +10,7 @@ use std::thread::available_parallelism;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::SpanKind;
 
+use super::closing::Closing;
 use super::sql::{Batch, Sql};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
@@ -167,6 +168,14 @@ impl Store {
         match self {
             Store::Sqlite(_) => pending().await,
             Store::Postgres(postgres) => postgres.unprepared().await,
+        }
+    }
+
+    /// Tells when this is closed.
+    pub(crate) fn closing(&self) -> Closing {
+        match self {
+            Store::Sqlite(sqlite) => Closing(Some(sqlite.file())),
+            Store::Postgres(_) => Closing(None),
         }
     }
 

@@ -20,6 +20,7 @@ pub mod api_key;
 pub mod audit;
 pub mod auth_code;
 pub mod browser_session;
+mod closing;
 pub mod copy;
 pub mod email_change;
 mod engine;
@@ -50,6 +51,7 @@ mod uses;
 pub mod ways_to_sign_in;
 
 pub use address::Address;
+pub use closing::Closing;
 pub use engine::{Numbers, SCHEMA_VERSION, Store};
 pub use open::{OpenError, open, open_existing};
 pub use sql::{Batch, Sql};

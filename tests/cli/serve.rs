@@ -305,6 +305,28 @@ fn a_second_signal_ends_it_at_once_also_while_mail_is_sent() {
     );
 }
 
+/// Somebody may take the file then.
+#[test]
+fn a_server_that_has_stopped_leaves_no_log_beside_its_file() {
+    for _ in 0..4 {
+        let place = Place::with_database();
+        place.make(&["team", "create", "--name", "Acme"]);
+        let mut server = Server::start(&mut place.command(SERVE));
+        let lines =
+            (0..3_000).map(|number| format!("Lamp,1,EUR,S-{number},{}\n", "a".repeat(1_000)));
+        let csv =
+            "name,unitPrice,currency,sku,description\n".to_owned() + &lines.collect::<String>();
+        place.write("p.csv", csv);
+        place.make(&[
+            "product", "import", "p.csv", "--team", "Acme", "--mode", "live",
+        ]);
+        assert!(place.path("invoicing.db-wal").exists());
+        server.signal("TERM");
+        assert_eq!(server.wait().code(), Some(0));
+        assert!(!place.path("invoicing.db-wal").exists());
+    }
+}
+
 /// Like a stopped terminal, or a log collector that hangs.
 #[test]
 fn sigterm_ends_a_server_whose_log_nobody_reads() {
