@@ -234,6 +234,25 @@ fn an_export_goes_to_a_file_whole_and_shows_one_status_or_all() {
 }
 
 /// Waits until some products exist, and kills the process.
+/// An import that has just noted that its first step is done.
+fn noting(place: &Place) -> Child {
+    let mut command = place.command(import(&["--allow-without-sku"]));
+    let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    let errors = process.stderr.as_mut().unwrap();
+    let note = b"note: all is imported up to line 1001\n";
+    let mut line = vec![0; note.len()];
+    std::io::Read::read_exact(errors, &mut line).unwrap();
+    assert_eq!(line, note, "{}", String::from_utf8_lossy(&line));
+    process
+}
+
+fn signal(process: &Child, name: &str) {
+    let pid = process.id().to_string();
+    let mut kill = std::process::Command::new("kill");
+    assert!(kill.args(["-s", name, &pid]).status().unwrap().success());
+}
+
 fn kill_midway(mut process: Child, products: impl Fn() -> usize) {
     let end = Instant::now() + TIMEOUT;
     while products() == 0 {
@@ -296,25 +315,41 @@ fn what_is_imported_already_is_told_only_once_a_synchronous_standby_has_it() {
     assert_eq!(counts(&place.json(&import(&on))), [0, 0, 3, 0]);
 }
 
+/// Within a step, it would keep everybody else from writing.
+#[test]
+fn an_import_is_suspended_between_two_steps() {
+    let place = place();
+    place.write("p.csv", lines(10_000));
+    let mut process = noting(&place);
+    let file = rusqlite::Connection::open(place.path("invoicing.db")).unwrap();
+    let write = || file.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
+    let end = Instant::now() + TIMEOUT;
+    file.busy_timeout(Duration::ZERO).unwrap();
+    while write().is_ok() {
+        assert!(Instant::now() < end, "it is never within a step");
+    }
+    signal(&process, "TSTP");
+    let stat = format!("/proc/{}/stat", process.id());
+    while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
+        assert!(Instant::now() < end, "it goes on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    file.busy_timeout(TIMEOUT / 10).unwrap();
+    let written = write();
+    signal(&process, "CONT");
+    written.expect("others may write");
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+    assert_eq!(export(&place, &[]).lines().count(), 10_001);
+}
+
 #[test]
 fn an_import_that_was_interrupted_says_how_to_go_on() {
     let place = place();
     place.write("p.csv", lines(25_000));
-    let mut command = place.command(import(&["--allow-without-sku"]));
-    let mut process = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut errors = std::io::BufReader::new(process.stderr.take().unwrap());
+    let mut process = noting(&place);
+    let mut errors = process.stderr.take().unwrap();
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut errors, &mut line).unwrap();
-    assert_eq!(line, "note: all is imported up to line 1001\n");
-    let pid = process.id().to_string();
-    let kill = std::process::Command::new("kill")
-        .args(["-s", "INT", &pid])
-        .status();
-    assert!(kill.unwrap().success());
+    signal(&process, "INT");
     std::io::Read::read_to_string(&mut errors, &mut line).unwrap();
     assert_eq!(process.wait().unwrap().code(), Some(1), "{line}");
     assert!(

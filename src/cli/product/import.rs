@@ -8,6 +8,7 @@
 //! 4. After an interruption, the same command continues: lines that were imported match their products. For that, a line
 //!    needs an id or a sku. One that has neither would be added again, so it is refused unless allowed explicitly; then each
 //!    step reports up to which line everything is imported, and `--from-line` continues behind it.
+//! 5. Ctrl-Z suspends the command between two steps. Within one, it would keep everybody else from writing until it goes on.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -17,6 +18,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures::FutureExt;
+use rustix::process::{self, getpid, kill_process};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
 use crate::cli::command_error::CommandError;
@@ -172,6 +175,7 @@ impl Import {
         // Everything before this line is imported.
         let mut next = self.from_line.max(2);
         let mut interrupted = pin!(tokio::signal::ctrl_c());
+        let mut suspended = signal(SignalKind::from_raw(process::Signal::TSTP.as_raw()))?;
         let bar = bar();
         bar.set_message("importing");
         bar.set_length(file.metadata()?.len());
@@ -180,6 +184,9 @@ impl Import {
         while let Some(lines) = Lines::next(&mut reader, |line| wanted(line.number))? {
             if interrupted.as_mut().now_or_never().is_some() {
                 return Err(self.stopped(next, "interrupted"));
+            }
+            if suspended.recv().now_or_never().is_some() {
+                kill_process(getpid(), process::Signal::STOP).map_err(io::Error::from)?;
             }
             let Some(last) = lines.last().map(|line| line.number) else {
                 continue;
