@@ -17,8 +17,8 @@
 /// }
 /// ```
 ///
-/// The module has `TABLE`, `COLUMNS` (of a query) with `read`, `INSERT` with `values`, `UPDATE`, and for many rows in
-/// PostgreSQL `INSERT_ALL` and `UPDATE_ALL`. A table without a record is all in the first list. A column whose name cannot
+/// The module has `TABLE`, `COLUMNS` (of a query) with `read`, `INSERT` with `values`, `UPDATE`, in PostgreSQL
+/// `UPDATE_KEEPING`, and for many rows there `INSERT_ALL` and `UPDATE_ALL`. A table without a record is all in the first list. A column whose name cannot
 /// be a field's is written `product_type = "type": Text`.
 macro_rules! table {
     (
@@ -60,7 +60,7 @@ macro_rules! table {
         $visibility mod $module {
             use $crate::sql::script_error::ScriptError;
             use $crate::sql::schema::{Kind, Table}; use $crate::sql::table::name;
-            use $crate::sql::text::{Text, as_str, insert, insert_all, select_list, update, update_all};
+            use $crate::sql::text::{Text, as_str, insert, insert_all, select_list, update, update_all, update_keeping};
             use $crate::sql::value::{Bind, Columns, Value};
 
             use super::$record;
@@ -92,6 +92,11 @@ macro_rules! table {
             const UPDATE_BYTES: [u8; UPDATE_TEXT.length()] = UPDATE_TEXT.bytes();
             /// The statement that updates a row, found by its key, to the values of an insertion.
             pub const UPDATE: &str = as_str(&UPDATE_BYTES);
+
+            const UPDATE_KEEPING_TEXT: Text = update_keeping(&TABLE, COUNT);
+            const UPDATE_KEEPING_BYTES: [u8; UPDATE_KEEPING_TEXT.length()] = UPDATE_KEEPING_TEXT.bytes();
+            /// The same for PostgreSQL, which does not write texts again that do not change.
+            pub const UPDATE_KEEPING: &str = as_str(&UPDATE_KEEPING_BYTES);
 
             const INSERT_ALL_TEXT: Text = insert_all(&TABLE, COUNT);
             const INSERT_ALL_BYTES: [u8; INSERT_ALL_TEXT.length()] = INSERT_ALL_TEXT.bytes();

@@ -199,6 +199,33 @@ pub const fn update(table: &Table, count: usize) -> Text {
     push_equal(text.push(" WHERE "), table, count, true, " AND ")
 }
 
+/// The same for PostgreSQL alone, which writes a long text again unless it is assigned to itself:
+/// `name = CASE WHEN name = $2 THEN name ELSE $2 END`.
+pub const fn update_keeping(table: &Table, count: usize) -> Text {
+    let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
+    let (mut text, mut at, mut first) = (text, 0, true);
+    while at < count {
+        if !table.is_key(at) {
+            if !first {
+                text = text.push(", ");
+            }
+            first = false;
+            let name = table.columns[at].0;
+            text = text.push(name).push(" = ");
+            text = match table.columns[at].1 {
+                Kind::Text => {
+                    let same = text.push("CASE WHEN ").push(name).push(" = ");
+                    let same = push_value(same, table, at).push(" THEN ").push(name);
+                    push_value(same.push(" ELSE "), table, at).push(" END")
+                }
+                _ => push_value(text, table, at),
+            };
+        }
+        at += 1;
+    }
+    push_equal(text.push(" WHERE "), table, count, true, " AND ")
+}
+
 /// `column = $n` for each column of the key, or for each other column.
 const fn push_equal(
     mut text: Text,
@@ -270,7 +297,7 @@ const fn push_unnest(text: Text, table: &Table, count: usize) -> Text {
     text.push(")")
 }
 
-/// `column = changed.column` for each column of the key, or for each other column.
+/// `column = changed.column` for each column of the key, or for each other column; texts that do not change are kept.
 const fn push_changed(
     mut text: Text,
     table: &Table,
@@ -289,7 +316,21 @@ const fn push_changed(
             if of_key {
                 text = text.push(table.name).push(".");
             }
-            text = text.push(name).push(" = changed.").push(name);
+            text = text.push(name).push(" = ");
+            text = match table.columns[at].1 {
+                // As in `update_keeping`.
+                Kind::Text if !of_key => {
+                    let same = text
+                        .push("CASE WHEN ")
+                        .push(table.name)
+                        .push(".")
+                        .push(name);
+                    let same = same.push(" = changed.").push(name).push(" THEN ");
+                    let same = same.push(table.name).push(".").push(name);
+                    same.push(" ELSE changed.").push(name).push(" END")
+                }
+                _ => text.push("changed.").push(name),
+            };
         }
         at += 1;
     }

@@ -71,7 +71,8 @@ pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
 /// Writes the fields of a product that may change while its status stays. Fails as [`insert`] does.
 pub fn update(catalog: Catalog, product: &Product) -> impl Batch {
     sql!(
-        one: [row::UPDATE],
+        sqlite: [row::UPDATE],
+        postgres: [row::UPDATE_KEEPING],
         many(3): [row::UPDATE_ALL, " RETURNING product.team_id, product.mode, product.id"],
     )
     .with(row::values(catalog.team_id, catalog.mode, product))

@@ -1,0 +1,86 @@
+//! A long text, which PostgreSQL keeps apart from its row, is written again only if it changes.
+
+use std::sync::Arc;
+
+use invoicing::app::App;
+use invoicing::domain::api_key::ApiKey;
+use invoicing::domain::product::{NewProduct, Product, ProductChanges};
+use invoicing::domain::time::SystemClock;
+use invoicing::store::open;
+use openapi_dropshot_runtime::Field;
+use test_support::postgres::ask;
+
+use super::relay::migrated;
+use super::support::{live_key, plain};
+
+/// Bytes of the long texts of products, old versions included.
+fn of_long_texts(url: &str) -> u64 {
+    let size = "SELECT sum(pg_relation_size(reltoastrelid)) FROM pg_class \
+                WHERE relname ~ '^product(_[0-9]+)?$' AND reltoastrelid <> 0";
+    ask(url, size).parse().unwrap()
+}
+
+/// Eight kilobytes that cannot be compressed.
+fn long_text() -> String {
+    let mut state = 1_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from_u32(0x1_0000 + (state >> 16)).unwrap()
+    };
+    (0..2_000).map(|_| next()).collect()
+}
+
+/// Changes all of them at once.
+async fn change_all(app: &Arc<App>, key: &ApiKey, products: &[Product], changes: ProductChanges) {
+    let change = |product: &Product| {
+        let (app, key, id, changes) = (Arc::clone(app), key.clone(), product.id, changes.clone());
+        tokio::spawn(async move { app.update_product(&key, id, changes, None).await })
+    };
+    for changed in products.iter().map(change).collect::<Vec<_>>() {
+        changed.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn changing_a_price_writes_no_long_text_again() {
+    let url = migrated().await;
+    let store = open(&url.parse().unwrap()).await.unwrap();
+    let app = App::new(store, Arc::new(SystemClock), "https://links.example");
+    let app = Arc::new(app.await.unwrap());
+    let team = app.create_team("Acme").await.unwrap();
+    let (key, _) = live_key(&app, team.id).await.unwrap();
+    let mut products = Vec::new();
+    for _ in 0..10 {
+        let product = NewProduct {
+            description: Some(long_text()),
+            ..plain("Lamp")
+        };
+        products.push(app.create_product(&key, product, None).await.unwrap().value);
+    }
+    let before = of_long_texts(&url);
+    assert!(before >= 80_000, "{before}");
+    for price in ["1", "2"] {
+        let changes = ProductChanges {
+            unit_price: Some(price.parse().unwrap()),
+            ..ProductChanges::default()
+        };
+        // One by one, and many in a statement.
+        change_all(&app, &key, &products[..1], changes.clone()).await;
+        change_all(&app, &key, &products, changes).await;
+    }
+    assert_eq!(of_long_texts(&url), before);
+    let changes = ProductChanges {
+        description: Field::Value("short".to_owned()),
+        ..ProductChanges::default()
+    };
+    change_all(&app, &key, &products, changes).await;
+    let changed = app.get_product(&key, products[0].id).await.unwrap();
+    assert_eq!(changed.description.as_deref(), Some("short"));
+    let changes = ProductChanges {
+        description: Field::Null,
+        ..ProductChanges::default()
+    };
+    change_all(&app, &key, &products, changes).await;
+    let changed = app.get_product(&key, products[0].id).await.unwrap();
+    assert_eq!(changed.description, None);
+}
