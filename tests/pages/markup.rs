@@ -80,13 +80,14 @@ async fn no_password_behind_a_link_of_a_reset_becomes_markup_nor_does_its_user()
 async fn no_cell_of_a_file_becomes_markup_in_a_plan_nor_does_its_head() {
     let Some(service) = mailing() else { return };
     person(&service, ADA).await;
-    let team = team_of_ada(&service, "Acme");
     let mut browser = ada(&service).await;
-    let import = format!("/teams/{team}/products/import?mode=test");
     let quoted = |value: &str| format!("\"{}\"", value.replace('"', "\"\""));
     let good = ["SKU-1", "Lamp", "1.50", "EUR", "hr", "Somewhat"];
     let head = "sku,name,unitPrice,currency,unitOfMeasure,description";
     for value in CORPUS.into_iter().chain(ELSEWHERE).chain([POLYGLOT]) {
+        // One may send few files at once.
+        let team = team_of_ada(&service, "Acme");
+        let import = format!("/teams/{team}/products/import?mode=test");
         let mut file = format!("{head}\n");
         for changed in 0..=good.len() {
             let cells = good.iter().enumerate().map(|(number, cell)| {
