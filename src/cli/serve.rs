@@ -26,7 +26,7 @@ use super::database::open_or_make;
 use super::reload::Started;
 
 /// How long the last checkpoint may take, and those who hold the store until then.
-const CLOSING: Duration = Duration::from_secs(2);
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// Runs the server until SIGTERM or SIGINT.
 ///
