@@ -90,10 +90,12 @@ impl Serve {
         });
         // Abandoned requests must not delay the exit.
         runtime.shutdown_background();
-        if let Some(closing) = closing {
+        if !matches!(result, Ok(Ended::AtOnce))
+            && let Some(closing) = closing
+        {
             closing.wait(CLOSING);
         }
-        result
+        result.map(drop)
     }
 }
 
@@ -266,15 +268,15 @@ pub(super) fn start(
     Ok(server)
 }
 
-/// Serves until the process is asked to stop, and runs the background tasks alongside.
+/// Serves until the process is asked to stop, and runs the background tasks alongside. Returns whether it was asked twice.
 pub(super) async fn run(
     server: Server<http::Context>,
     app: &App,
     quotas: &Quotas,
     traces: Option<Arc<Traces>>,
     log: &Logger,
-) -> Result<(), CommandError> {
-    let ended = tokio::select! {
+) -> Result<Ended, CommandError> {
+    let mut ended = tokio::select! {
         ended = server.run() => ended,
         () = app.run_background_tasks(log) => Ok(Ended::InTurn),
         () = quotas.tell_each_minute(log) => Ok(Ended::InTurn),
@@ -283,10 +285,13 @@ pub(super) async fn run(
     if ended != Ok(Ended::AtOnce) {
         tokio::select! {
             () = tell_the_last(app, traces, log) => {}
-            () = stopped_again() => warn!(log, "{STOPPED_AT_ONCE}"),
+            () = stopped_again() => {
+                warn!(log, "{STOPPED_AT_ONCE}");
+                ended = ended.map(|_| Ended::AtOnce);
+            }
         }
     }
-    ended.map(drop).map_err(CommandError::Failed)
+    ended.map_err(CommandError::Failed)
 }
 
 /// Sends and writes what is still pending.

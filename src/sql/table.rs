@@ -18,8 +18,8 @@
 /// ```
 ///
 /// The module has `TABLE`, `COLUMNS` (of a query) with `read`, `INSERT` with `values`, `UPDATE`, in PostgreSQL
-/// `UPDATE_KEEPING`, and for many rows there `INSERT_ALL` and `UPDATE_ALL`. A table without a record is all in the first list. A column whose name cannot
-/// be a field's is written `product_type = "type": Text`.
+/// `UPDATE_KEEPING`, and for many rows there `INSERT_ALL` and `UPDATE_ALL`. A table without a record is all in the first
+/// list. A column whose name cannot be a field's is written `product_type = "type": Text`.
 macro_rules! table {
     (
         $(#[$doc:meta])*

@@ -110,7 +110,8 @@ impl Demo {
                 &std::env::current_exe()?,
             ))?;
             begun.set();
-            serve::run(server, &app, &quotas, None, &log).await
+            let ended = serve::run(server, &app, &quotas, None, &log);
+            ended.await.map(drop)
         });
         runtime.shutdown_background();
         folder.close()?;
