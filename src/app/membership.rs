@@ -22,7 +22,6 @@ use super::lease;
 use super::member::{forget_invitation, require_manager};
 use super::team::require_team;
 use crate::domain::Error;
-use crate::domain::api_key::EXPIRED_FOR;
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::holder::Holder;
 use crate::domain::id::{ApiKeyId, IdSource, TeamId, UserId};
@@ -218,7 +217,7 @@ async fn require_few_end(
 ) -> Result<(), ScriptError> {
     let count = |id: &TeamId| {
         (
-            api_key::count_unrevoked(*id, now.before(EXPIRED_FOR)),
+            api_key::count_that_end(*id, now),
             share_link::count_unrevoked(*id, LINKS_THAT_END + 1),
         )
     };
@@ -291,6 +290,5 @@ pub(super) async fn revoke_keys(
     created_by: Option<UserId>,
     now: Timestamp,
 ) -> Result<Vec<(TeamId, ApiKeyId)>, ScriptError> {
-    let keys = (teams, created_by);
-    api_key::revoke_all(sql, keys, now.before(EXPIRED_FOR), now).await
+    api_key::revoke_all(sql, (teams, created_by), now).await
 }

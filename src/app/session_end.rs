@@ -46,7 +46,6 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] when there is no such user; any store error; what was ended by then stays ended.
     pub async fn revoke_sessions_of_user(&self, id: UserId) -> Result<EndedSessions, Error> {
-        let now = self.now();
         let exists = async move |sql: Sql<'_>| sql.run(require_user_exists(id)).await;
         self.store.read(Holder::Service, exists).await?;
         let browsers = self.end_browser_sessions(id).await?;
@@ -55,7 +54,7 @@ impl App {
             async move |sql: Sql<'_>| sql.run(auth_code::delete_unused_of_user(id, STEP)).await;
         while self.take_step(codes).await? == u64::from(STEP) {}
         // End 2
-        let alive = async move |sql: Sql<'_>| sql.run(session::ids_of_user(id, now)).await;
+        let alive = async move |sql: Sql<'_>| sql.run(session::ids_of_user(id)).await;
         let alive = self.store.read(Holder::Service, alive).await?;
         let event = self.event(&Actor::Operator, Action::EndSession).to(id.0);
         let apps = self.end_all(alive, event).await?;
@@ -90,11 +89,10 @@ impl App {
         id: &ClientId,
         event: AuditEvent,
     ) -> Result<u64, Error> {
-        let now = self.now();
         self.delete_unused_codes(id).await?; // End 1
         // End 2
         let client = id.clone();
-        let alive = async move |sql: Sql<'_>| sql.run(session::ids_of_client(&client, now)).await;
+        let alive = async move |sql: Sql<'_>| sql.run(session::ids_of_client(&client)).await;
         let alive = self.store.read(Holder::Service, alive).await?;
         self.end_all(alive, event).await
     }

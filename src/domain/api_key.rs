@@ -41,9 +41,11 @@ string_enum! {
 /// member are revoked together.
 pub const KEYS_PER_TEAM: i64 = 500;
 
-/// A key that expired this long ago is refused everywhere, whatever the clocks of replicas say, and no change by it is under
-/// way, so it need not be revoked.
+/// A key that expired this long ago is refused everywhere, and no change by it is under way.
 pub const EXPIRED_FOR: Duration = Duration::from_mins(10);
+
+/// A key that expired this long ago need not be revoked, even if the clock that says so is hours ahead.
+pub const LONG_EXPIRED: Duration = Duration::from_hours(24);
 
 /// An API key, without the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,12 +10,14 @@ use std::net::IpAddr;
 use uuid::Uuid;
 
 use super::{Batch, Sql, fair};
-use crate::domain::api_key::{ApiKey, ApiKeyPlace, ListedApiKey, ShownApiKey};
+use crate::domain::api_key::{
+    ApiKey, ApiKeyPlace, EXPIRED_FOR, KEYS_PER_TEAM, LONG_EXPIRED, ListedApiKey, ShownApiKey,
+};
 use crate::domain::id::{ApiKeyId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
-use crate::sql::value::{Columns, columns};
+use crate::sql::value::{Bind as _, Columns, Value, columns};
 use crate::sql::{ScriptError, lock, sql, table, text, values};
 
 table! {
@@ -60,6 +62,27 @@ pub fn list(team_id: TeamId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<Shown
 /// (`api_key_unrevoked`), as a team may have any number of expired keys.
 const UNREVOKED_AFTER: &str =
     "team_id = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ";
+
+/// The condition for the keys of the team `$1`, or only those that `$2` made, that are revoked together: all that expire after
+/// `$3`, and the `$5` that expire last of those between `$4` and `$3`, which are valid if the clock is ahead.
+const MAY_BE_VALID: &str = text!(
+    UNREVOKED_AFTER,
+    "$4 AND ($2 IS NULL OR created_by = $2) AND (coalesce(expires_at, 9223372036854775807) > $3 OR id IN ( \
+         SELECT id FROM api_key WHERE ",
+    UNREVOKED_AFTER,
+    "$4 AND ($2 IS NULL OR created_by = $2) AND coalesce(expires_at, 9223372036854775807) <= $3 \
+         ORDER BY coalesce(expires_at, 9223372036854775807) DESC LIMIT $5))"
+);
+
+/// The values of [`MAY_BE_VALID`].
+fn may_be_valid(
+    team_id: TeamId,
+    created_by: Option<UserId>,
+    now: Timestamp,
+) -> [Value<'static>; 5] {
+    let expired = [now.before(EXPIRED_FOR), now.before(LONG_EXPIRED)];
+    values![team_id, created_by, expired[0], expired[1], KEYS_PER_TEAM]
+}
 
 /// A key as a page lists it, with its creator's name if the creator is still in the team.
 const LISTED: &str = text!(
@@ -147,6 +170,13 @@ pub fn count_unrevoked(team_id: TeamId, expired_by: Timestamp) -> impl Batch<Out
         .first(|row| Ok(row.take()?))
 }
 
+/// How many keys [`revoke_all`] would revoke.
+pub fn count_that_end(team_id: TeamId, now: Timestamp) -> impl Batch<Out = Option<i64>> {
+    sql!("SELECT count(*) FROM api_key WHERE ", MAY_BE_VALID)
+        .with(may_be_valid(team_id, None, now))
+        .first(|row| Ok(row.take()?))
+}
+
 /// Whether any valid key exists.
 pub fn exists_valid(now: Timestamp) -> impl Batch<Out = bool> {
     sql!(
@@ -230,22 +260,20 @@ pub fn replace(old: &ApiKey) -> impl Batch {
     ])
 }
 
-/// Revokes the keys of these teams that are neither revoked nor expired at `expired_by`; with `created_by`, only that user's.
-/// Waits until no transaction holds any of them. The teams must be locked, so that none is added meanwhile. Returns which,
-/// the oldest of each team first.
+/// Revokes the keys of these teams that may be valid at `now`, even if that is up to a day ahead ([`LONG_EXPIRED`]); with
+/// `created_by`, only that user's. Waits until no transaction holds any of them. The teams must be locked, so that none is
+/// added meanwhile. Returns which, the oldest of each team first.
 ///
 /// # Errors
 /// As for every script.
 pub async fn revoke_all(
     sql: Sql<'_>,
     (teams, created_by): (&[TeamId], Option<UserId>),
-    expired_by: Timestamp,
     now: Timestamp,
 ) -> Result<Vec<(TeamId, ApiKeyId)>, ScriptError> {
-    const WHICH: &str = text!(UNREVOKED_AFTER, "$3 AND ($2 IS NULL OR created_by = $2)");
-    let find = sql!("SELECT id FROM api_key WHERE ", WHICH);
+    let find = sql!("SELECT id FROM api_key WHERE ", MAY_BE_VALID);
     let find = |id: &TeamId| {
-        let find = find.with(values![*id, created_by, expired_by]);
+        let find = find.with(may_be_valid(*id, created_by, now));
         find.all(|row| Ok(row.take()?))
     };
     let found: Vec<Vec<ApiKeyId>> = sql.run(teams.iter().map(find).collect::<Vec<_>>()).await?;
@@ -253,12 +281,13 @@ pub async fn revoke_all(
     fair::all_alone(sql, found.map(fair::Lock::ApiKey)).await?;
     // Without those that were revoked while this waited.
     let revoke = sql!(
-        "UPDATE api_key SET revoked_at = $4 WHERE ",
-        WHICH,
+        "UPDATE api_key SET revoked_at = $6 WHERE ",
+        MAY_BE_VALID,
         " RETURNING team_id, id"
     );
     let revoke = |id: &TeamId| {
-        let revoke = revoke.with(values![*id, created_by, expired_by, now]);
+        let [team, creator, expired, long_expired, most] = may_be_valid(*id, created_by, now);
+        let revoke = revoke.with([team, creator, expired, long_expired, most, now.value()]);
         revoke.all(|row| Ok((row.take()?, row.take()?)))
     };
     let revoked: Vec<Vec<(TeamId, ApiKeyId)>> = sql

@@ -3,12 +3,14 @@
 //! SQLite appends records to a table that has no other order, and finds them by a hash of team, mode and key: each record is
 //! written in two places, one of them always the same. Rowids grow with time, so expired records are found at the start. If
 //! the clock was ahead, the records of that time are moved behind all others when they are found there ([`delete_expired`]).
-//! If it was ahead by less than an hour, or a copy wrote the records in the order of their keys, some are deleted later,
-//! once those before them have expired too.
+//! If it was ahead by less than [`SLIGHTLY_AHEAD`], or a copy wrote the records in the order of their keys, some are deleted
+//! later, once those before them have expired too.
 //!
 //! In PostgreSQL two requests with one key may both find no record, on any replicas. Each writes its record before its
 //! change ([`keep`]): the second waits there until the first has committed or failed. Then it starts again, and finds the
 //! record, or keeps its own.
+
+use std::time::Duration;
 
 use super::{Batch, Sql};
 use crate::domain::catalog::Catalog;
@@ -106,6 +108,9 @@ pub fn keep<'a>(
     })
 }
 
+/// SQLite moves records that are dated ahead by more than this.
+const SLIGHTLY_AHEAD: Duration = Duration::from_hours(1);
+
 /// Handles at most `limit` records, and returns how many: those that have expired at `now` are deleted, and those dated
 /// ahead by more than [`AHEAD`] are dated `now`.
 ///
@@ -120,7 +125,8 @@ pub async fn delete_expired(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<
     Ok(u32::try_from(seen_to).unwrap_or(limit))
 }
 
-/// Handles the `limit` oldest records of SQLite. Those dated in the future are moved behind all others.
+/// Handles the `limit` oldest records of SQLite. Those dated ahead are moved behind all others. They do not count while they
+/// keep their time: if there were no others, they would be moved round and round.
 async fn delete_oldest(
     sql: Sql<'_>,
     now: Timestamp,
@@ -144,19 +150,24 @@ async fn delete_oldest(
     let delete = sql!(
         sqlite: ["DELETE FROM idempotency WHERE rowid <= $1 AND created_at <= $2"],
     );
-    let put_behind = sql!(
+    let date = sql!(
         sqlite: [
             "UPDATE idempotency SET rowid = rowid + $2, created_at = $3 \
              WHERE rowid <= $1 AND created_at > $4"
         ],
     );
-    let (deleted, put_behind) = sql
+    let put_behind = sql!(
+        sqlite: ["UPDATE idempotency SET rowid = rowid + $2 WHERE rowid <= $1 AND created_at > $3"],
+    );
+    let behind = last - first + 1;
+    let (deleted, dated, _) = sql
         .run((
             delete.with(values![looked_at, expired]),
-            put_behind.with(values![looked_at, last - first + 1, now, ahead]),
+            date.with(values![looked_at, behind, now, ahead]),
+            put_behind.with(values![looked_at, behind, now.after(SLIGHTLY_AHEAD)]),
         ))
         .await?;
-    Ok(deleted + put_behind)
+    Ok(deleted + dated)
 }
 
 /// Deletes expired records from PostgreSQL, skipping those that a transaction has locked.

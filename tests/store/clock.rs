@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing::domain::Error;
-use invoicing::domain::audit::Action;
+use invoicing::domain::api_key::Scope;
+use invoicing::domain::audit::{Action, Actor};
+use invoicing::domain::catalog::Mode;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::product::StatusFilter;
@@ -88,6 +90,22 @@ async fn what_has_no_end_stays_when_the_clock_was_years_ahead_and_the_rest_is_de
         assert_eq!(service.database().rows(table), 0, "{table}");
     }
     sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await.unwrap();
+}
+
+/// Those that have expired by the clock of whoever removes the member, but not in truth.
+#[tokio::test]
+async fn keys_are_revoked_with_a_member_also_while_the_clock_is_hours_ahead() {
+    let (service, ada) = with_ada().await;
+    let (app, team) = (&service.app, service.team().await);
+    app.add_member(team, ada.user.id, Role::Admin).await.unwrap();
+    let by = Actor::Person(person(&ada));
+    let made = app.create_api_key(&by, team, Mode::Live, Scope::ReadOnly, None, Some(HOUR));
+    let secret = made.await.unwrap().1;
+    service.clock.set(START.after(24 * HOUR));
+    app.remove_member(&Actor::Operator, team, ada.user.id, true).await.unwrap();
+    service.clock.set(START);
+    let refused = app.authenticate_api_key(secret.reveal()).await;
+    assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
 }
 
 #[tokio::test]

@@ -322,6 +322,34 @@ async fn a_record_that_is_some_days_ahead_is_good_for_as_long_as_it_says() {
     assert!(again.await.unwrap().replayed);
 }
 
+/// More of them than one step looks at, with expired ones behind them.
+#[tokio::test]
+async fn records_that_are_some_days_ahead_keep_no_expired_one() {
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+    const AHEAD: usize = 600;
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let create = async |name: String| {
+        let made = service.app.create_product(&key, plain("A"), post(&name, "1"));
+        made.await.unwrap().replayed
+    };
+    service.clock.set(START.after(20 * DAY));
+    let ahead = (0..AHEAD).map(|number| create(format!("ahead {number}")));
+    stream::iter(ahead).buffered(20).collect::<Vec<_>>().await;
+    service.clock.set(START);
+    create("right".into()).await;
+    service.clock.set(START.after(LIFETIME));
+    // As the background task does, again and again.
+    for _ in 0..3 {
+        service.app.delete_expired().await.unwrap();
+    }
+    assert_eq!(service.database().rows("idempotency"), AHEAD as i64);
+    assert!(create("ahead 7".into()).await, "it is replayed for as long as it says");
+    service.clock.set(START.after(21 * DAY + LIFETIME));
+    service.app.delete_expired().await.unwrap();
+    assert_eq!(service.database().rows("idempotency"), 0);
+}
+
 /// A clock that was years behind leaves records that have expired once it is right again.
 #[tokio::test]
 async fn a_clock_that_was_years_behind_keeps_no_record_for_ever() {

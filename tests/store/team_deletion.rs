@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use openapi_dropshot_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::api_key::{ApiKey, LONG_EXPIRED, Scope};
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::author::Caller as _;
 use invoicing::domain::catalog::{Catalog, Mode};
@@ -252,9 +252,9 @@ async fn keys_that_have_long_expired_are_not_revoked_with_a_team() {
     };
     let hour = Duration::from_secs(3600);
     let (_expired, valid) = (key(Some(hour)).await, key(None).await);
-    service.clock.advance(hour * 2);
-    let by = service.clock.now();
-    let revoke = async move |sql: Sql<'_>| api_key::revoke_all(sql, (&[team], None), by, by).await;
+    service.clock.advance(hour + LONG_EXPIRED);
+    let now = service.clock.now();
+    let revoke = async move |sql: Sql<'_>| api_key::revoke_all(sql, (&[team], None), now).await;
     assert_eq!(service.store.write(Holder::Service, revoke).await.unwrap(), [(team, valid)]);
 }
 

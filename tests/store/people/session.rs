@@ -223,6 +223,27 @@ async fn the_newest_20_codes_that_a_user_has_approved_are_kept() {
     assert_eq!(kept, [20, 20]);
 }
 
+/// What a clock has dated that was ahead counts as the oldest.
+#[tokio::test]
+async fn codes_that_were_approved_while_the_clock_was_ahead_make_room_for_new_ones() {
+    let (service, ada) = with_ada().await;
+    let request = asked_by_app(&service.app, ada.user.id).await;
+    let approve = async || {
+        let approved = service.app.approve_authorization(person(&ada), &request);
+        approved.await.unwrap();
+    };
+    let right = service.clock.now();
+    service.clock.advance(Duration::from_secs(600));
+    for _ in 0..20 {
+        approve().await;
+    }
+    service.clock.set(right);
+    approve().await;
+    let new = right.after(CODE_LIFETIME).as_millis();
+    let kept = ["auth_code".to_owned(), format!("auth_code WHERE expires_at = {new}")];
+    assert_eq!(kept.map(|rows| service.database().rows(&rows)), [20, 1]);
+}
+
 /// W41: an action in a session that is ending happens before the end, or not at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_done_in_a_browser_behind_the_end_of_its_session() {
