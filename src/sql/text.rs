@@ -44,6 +44,16 @@ impl Text {
         self
     }
 
+    const fn push_all(mut self, other: &Text) -> Text {
+        let mut at = 0;
+        while at < other.length {
+            self.bytes[self.length] = other.bytes[at];
+            self.length += 1;
+            at += 1;
+        }
+        self
+    }
+
     /// A placeholder: `$12`.
     const fn push_place(mut self, number: usize) -> Text {
         self = self.push("$");
@@ -195,54 +205,82 @@ pub const fn insert(table: &Table, count: usize) -> Text {
 /// The statement that updates a row, found by its key, to the values of an insertion.
 pub const fn update(table: &Table, count: usize) -> Text {
     let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
-    let text = push_equal(text, table, count, false, ", ");
-    push_equal(text.push(" WHERE "), table, count, true, " AND ")
+    let text = push_assignments(text, table, count, Updated::To);
+    push_key(text.push(" WHERE "), table, count, Updated::To)
 }
 
 /// The same for PostgreSQL alone, which writes a long text again unless it is assigned to itself:
 /// `name = CASE WHEN name = $2 THEN name ELSE $2 END`.
 pub const fn update_keeping(table: &Table, count: usize) -> Text {
     let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
-    let (mut text, mut at, mut first) = (text, 0, true);
+    let text = push_assignments(text, table, count, Updated::Keeping);
+    push_key(text.push(" WHERE "), table, count, Updated::Keeping)
+}
+
+/// How a row is updated.
+#[derive(Clone, Copy)]
+enum Updated {
+    /// To the values of the statement.
+    To,
+    /// The same, but a text that does not change is assigned to itself.
+    Keeping,
+    /// To a row of `changed`, as with `Keeping`.
+    ToRow,
+}
+
+impl Updated {
+    /// The column, and the value that it gets.
+    const fn column_and_value(self, table: &Table, at: usize) -> (Text, Text) {
+        let name = table.columns[at].0;
+        match self {
+            Updated::To | Updated::Keeping => {
+                (Text::new().push(name), push_value(Text::new(), table, at))
+            }
+            Updated::ToRow => (
+                Text::new().push(table.name).push(".").push(name),
+                Text::new().push("changed.").push(name),
+            ),
+        }
+    }
+}
+
+/// `column = value` for each column of the key.
+const fn push_key(mut text: Text, table: &Table, count: usize, how: Updated) -> Text {
+    let (mut at, mut first) = (0, true);
+    while at < count {
+        if table.is_key(at) {
+            if !first {
+                text = text.push(" AND ");
+            }
+            first = false;
+            let (column, value) = how.column_and_value(table, at);
+            text = text.push_all(&column).push(" = ").push_all(&value);
+        }
+        at += 1;
+    }
+    text
+}
+
+/// `column = value` for each other column.
+const fn push_assignments(mut text: Text, table: &Table, count: usize, how: Updated) -> Text {
+    let (mut at, mut first) = (0, true);
     while at < count {
         if !table.is_key(at) {
             if !first {
                 text = text.push(", ");
             }
             first = false;
-            let name = table.columns[at].0;
+            let (name, kind) = table.columns[at];
             text = text.push(name).push(" = ");
-            text = match table.columns[at].1 {
-                Kind::Text => {
-                    let same = text.push("CASE WHEN ").push(name).push(" = ");
-                    let same = push_value(same, table, at).push(" THEN ").push(name);
-                    push_value(same.push(" ELSE "), table, at).push(" END")
+            let (column, value) = how.column_and_value(table, at);
+            text = match (kind, how) {
+                (Kind::Text, Updated::Keeping | Updated::ToRow) => {
+                    let same = text.push("CASE WHEN ").push_all(&column).push(" = ");
+                    let same = same.push_all(&value).push(" THEN ").push_all(&column);
+                    same.push(" ELSE ").push_all(&value).push(" END")
                 }
-                _ => push_value(text, table, at),
+                _ => text.push_all(&value),
             };
-        }
-        at += 1;
-    }
-    push_equal(text.push(" WHERE "), table, count, true, " AND ")
-}
-
-/// `column = $n` for each column of the key, or for each other column.
-const fn push_equal(
-    mut text: Text,
-    table: &Table,
-    count: usize,
-    of_key: bool,
-    between: &str,
-) -> Text {
-    let (mut at, mut first) = (0, true);
-    while at < count {
-        if table.is_key(at) == of_key {
-            if !first {
-                text = text.push(between);
-            }
-            first = false;
-            text = text.push(table.columns[at].0).push(" = ");
-            text = push_value(text, table, at);
         }
         at += 1;
     }
@@ -260,10 +298,10 @@ pub const fn insert_all(table: &Table, count: usize) -> Text {
 /// The statement that updates many rows, found by their keys, to the values of such an insertion.
 pub const fn update_all(table: &Table, count: usize) -> Text {
     let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
-    let text = push_changed(text, table, count, false, ", ");
+    let text = push_assignments(text, table, count, Updated::ToRow);
     let text = push_unnest(text.push(" FROM "), table, count);
     let text = push_names(text.push(" AS changed ("), table, 0, count);
-    push_changed(text.push(") WHERE "), table, count, true, " AND ")
+    push_key(text.push(") WHERE "), table, count, Updated::ToRow)
 }
 
 const fn push_names(mut text: Text, table: &Table, from: usize, count: usize) -> Text {
@@ -295,46 +333,6 @@ const fn push_unnest(text: Text, table: &Table, count: usize) -> Text {
         at += 1;
     }
     text.push(")")
-}
-
-/// `column = changed.column` for each column of the key, or for each other column; texts that do not change are kept.
-const fn push_changed(
-    mut text: Text,
-    table: &Table,
-    count: usize,
-    of_key: bool,
-    between: &str,
-) -> Text {
-    let (mut at, mut first) = (0, true);
-    while at < count {
-        if table.is_key(at) == of_key {
-            if !first {
-                text = text.push(between);
-            }
-            first = false;
-            let name = table.columns[at].0;
-            if of_key {
-                text = text.push(table.name).push(".");
-            }
-            text = text.push(name).push(" = ");
-            text = match table.columns[at].1 {
-                // As in `update_keeping`.
-                Kind::Text if !of_key => {
-                    let same = text
-                        .push("CASE WHEN ")
-                        .push(table.name)
-                        .push(".")
-                        .push(name);
-                    let same = same.push(" = changed.").push(name).push(" THEN ");
-                    let same = same.push(table.name).push(".").push(name);
-                    same.push(" ELSE changed.").push(name).push(" END")
-                }
-                _ => text.push("changed.").push(name),
-            };
-        }
-        at += 1;
-    }
-    text
 }
 
 const fn push_value(text: Text, table: &Table, column: usize) -> Text {

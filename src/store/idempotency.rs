@@ -3,8 +3,8 @@
 //! SQLite appends records to a table that has no other order, and finds them by a hash of team, mode and key: each record is
 //! written in two places, one of them always the same. Rowids grow with time, so expired records are found at the start. If
 //! the clock was ahead, the records of that time are moved behind all others when they are found there ([`delete_expired`]).
-//! If it was ahead by less than [`SLIGHTLY_AHEAD`], or a copy wrote the records in the order of their keys, some are deleted
-//! later, once those before them have expired too.
+//! If it was ahead by less than an hour, or a copy wrote the records in the order of their keys, some are deleted later,
+//! once those before them have expired too.
 //!
 //! In PostgreSQL two requests with one key may both find no record, on any replicas. Each writes its record before its
 //! change ([`keep`]): the second waits there until the first has committed or failed. Then it starts again, and finds the
@@ -108,7 +108,7 @@ pub fn keep<'a>(
     })
 }
 
-/// SQLite moves records that are dated ahead by more than this.
+/// SQLite moves records that are dated ahead by more than this. Others keep expired ones for no longer than that.
 const SLIGHTLY_AHEAD: Duration = Duration::from_hours(1);
 
 /// Handles at most `limit` records, and returns how many: those that have expired at `now` are deleted, and those dated
