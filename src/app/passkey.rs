@@ -85,7 +85,8 @@ impl App {
         let now = self.now();
         let devices = self.device_cookies().await?;
         let signed_in = async move |sql: Sql<'_>| {
-            sql.run(hold_user(user_id)).await?;
+            // Refused before anything is changed, as what shares the transaction would be done twice on SQLite.
+            sql.run(hold_active_user(user_id)).await?;
             sql.run(proof.take(now)).await?;
             begin.carry_out(sql).await?;
             sql.run(password::find(user_id)).await
@@ -345,6 +346,15 @@ fn hold_user(id: UserId) -> impl Batch<Out = ()> {
     user::hold(id).rule(|exists| match exists {
         true => Ok(()),
         false => Err(Error::PasskeyRefused),
+    })
+}
+
+/// The same for a sign-in, for which a deactivated user is refused.
+fn hold_active_user(id: UserId) -> impl Batch<Out = ()> {
+    user::hold_standing(id).rule(|is_active| match is_active {
+        Some(true) => Ok(()),
+        Some(false) => Err(Error::Deactivated),
+        None => Err(Error::PasskeyRefused),
     })
 }
 
