@@ -85,8 +85,8 @@ impl App {
             .write(person.session_id, async move |sql| {
                 sql.run(require_person(&person)).await?;
                 add_code(sql, &issued).await?;
-                let ahead = issued.expires_at.after(CODE_LIFETIME);
-                let older = auth_code::delete_older_unused(issued.user_id, APPROVED_CODES, ahead);
+                let (user_id, latest) = (issued.user_id, issued.expires_at);
+                let older = auth_code::delete_older_unused(user_id, APPROVED_CODES, latest);
                 sql.run(older).await.map(drop)
             })
             .await?;

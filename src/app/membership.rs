@@ -110,7 +110,8 @@ impl App {
             let mut ended = end_with_last_member(sql, &alone, now).await?;
             end_invitations(sql, user_id, &[team_id], None).await?;
             if with_keys {
-                ended.extend(revoke_keys(sql, &[team_id], Some(user_id), now).await?);
+                let theirs = (&[team_id][..], Some(user_id));
+                ended.extend(api_key::revoke_all(sql, theirs, now).await?);
             }
             tell_revoked(sql, &revoked, &ids, &ended).await?;
             sql.run(audit::insert(&removed)).await?;
@@ -247,7 +248,7 @@ pub(super) async fn end_with_last_member(
         (links, invitation::delete_all(*id))
     };
     sql.run(teams.iter().map(end).collect::<Vec<_>>()).await?;
-    revoke_keys(sql, teams, None, now).await
+    api_key::revoke_all(sql, (teams, None), now).await
 }
 
 /// Step 4, for the invitations to these teams made by a user who has this role from now on.
@@ -281,14 +282,4 @@ pub(super) async fn tell_revoked(
     let events: Vec<AuditEvent> = keys.iter().map(event_of).collect();
     let inserts: Vec<_> = events.iter().map(audit::insert).collect();
     sql.run(inserts).await.map(drop)
-}
-
-/// Revokes the keys of these teams that may still be valid, or only those that `created_by` made. Returns which.
-pub(super) async fn revoke_keys(
-    sql: Sql<'_>,
-    teams: &[TeamId],
-    created_by: Option<UserId>,
-    now: Timestamp,
-) -> Result<Vec<(TeamId, ApiKeyId)>, ScriptError> {
-    api_key::revoke_all(sql, (teams, created_by), now).await
 }

@@ -129,6 +129,7 @@ pub struct App {
     passkey_uses: SlowLimiter<UserId>,
     /// Users of whose passkeys there are copies.
     passkey_copies: SlowLimiter<UserId>,
+    before_steps: Box<dyn Fn(&Store) + Send + Sync>,
 }
 
 /// A credential of the right form, as presented, and on whose behalf it is looked up: its holder's if it was recently found
@@ -209,6 +210,7 @@ impl App {
             joins: SlowLimiter::new(JOINS, JOIN_EVERY),
             passkey_uses: SlowLimiter::new(PASSKEY_USES, PASSKEY_USE_EVERY),
             passkey_copies: SlowLimiter::new(PASSKEY_USES, PASSKEY_USE_EVERY),
+            before_steps: Box::new(|_| {}),
         })
     }
 

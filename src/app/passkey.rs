@@ -9,8 +9,9 @@
 //!    that was checked against. So of two answers to one challenge, and of two with the same count above zero, one is
 //!    accepted. Then it does what the answer is for.
 //! 5. If there are two copies of the same key, the challenge is spent and an audit event written; nobody is let in.
-//! 6. Counts of wrong passwords play no part. A user may use passkeys only [so often](super::PASSKEY_USES). As many copies are
-//!    told of; they are counted apart, since whoever has one must not keep the user from signing in.
+//! 6. Counts of wrong passwords play no part. A user may use passkeys only [so often](super::PASSKEY_USES). Of as many copies,
+//!    events are written; copies that are found to be such are counted apart, so that they keep the user from nothing. (One
+//!    with a higher count than the user's, or without any, is not told from it.)
 
 use super::browser_session::{confirm_session, require_person};
 use super::sign_in::{Browser, Cookies};

@@ -18,6 +18,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
@@ -86,24 +87,24 @@ impl App {
     }
 
     /// Carries out a plan for the operator, except for the lines that it refuses: all of it or nothing. It is a step of a large
-    /// file, after which others have as much time as it took.
+    /// file. Returns how long it took: others should have as much time before the next.
     ///
     /// # Errors
     /// [`Error::CatalogChanged`] when the plan does not hold any more, or changes products with more than 16 MiB of text;
     /// any store error.
-    pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
+    pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<Duration, Error> {
         let import = self.prepare(&Actor::Operator, plan).await?;
         let new = import.new.len();
-        let done = self.take_step(async move |sql: Sql<'_>| {
+        let done = self.time_step(async move |sql: Sql<'_>| {
             let team_id = import.catalog.team_id;
             // The team may be deleted between two imports of one file.
             sql.run((product_import::hold(team_id), lock_team(team_id)))
                 .await?;
             carry_out(sql, &import).await
         });
-        done.await.map_err(taken_meanwhile)?;
+        let ((), took) = done.await.map_err(taken_meanwhile)?;
         self.count_products(new).await;
-        Ok(())
+        Ok(took)
     }
 
     /// Waits until what was imported into the catalog of this team before is committed, also at a synchronous standby: for an

@@ -5,13 +5,15 @@
 //! requests. Between two steps the others have at least as much time as the step took: a command is a different process from
 //! the server, and SQLite gives its lock to whichever asks at the right moment.
 
-use tokio::time::{Instant, sleep};
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
 
 use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
-use crate::store::Sql;
+use crate::store::{Sql, Store};
 
 /// Rows deleted in one step: a few milliseconds of work.
 pub(super) const STEP: u32 = 500;
@@ -41,34 +43,53 @@ impl App {
         step: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
         times: u32,
     ) -> Result<T, Error> {
-        pause_after(self.store.write(Holder::Service, step), times).await
+        pause_after(self.time_step(step), times).await
+    }
+
+    /// Takes a step, and returns how long it took: the caller pauses for as long.
+    ///
+    /// # Errors
+    /// Any store error.
+    pub(super) async fn time_step<T: Send + 'static>(
+        &self,
+        step: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
+    ) -> Result<(T, Duration), Error> {
+        (self.before_steps)(&self.store);
+        let begun = Instant::now();
+        let done = self.store.write(Holder::Service, step).await?;
+        Ok((done, begun.elapsed()))
+    }
+
+    /// Calls `before_steps` before each step.
+    #[must_use]
+    pub fn before_steps(self, before_steps: impl Fn(&Store) + Send + Sync + 'static) -> App {
+        App {
+            before_steps: Box::new(before_steps),
+            ..self
+        }
     }
 }
 
 async fn pause_after<T>(
-    step: impl Future<Output = Result<T, Error>>,
+    step: impl Future<Output = Result<(T, Duration), Error>>,
     times: u32,
 ) -> Result<T, Error> {
-    let begun = Instant::now();
-    let done = step.await?;
-    sleep(begun.elapsed() * times).await;
+    let (done, took) = step.await?;
+    sleep(took * times).await;
     Ok(done)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use tokio::time;
 
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn after_a_step_the_others_have_as_long_or_several_times_as_long() {
-        for (times, all) in [(1, 40), (SLOWLY, 160)] {
-            let begun = Instant::now();
-            let step = async {
-                sleep(Duration::from_millis(20)).await;
-                Ok(())
-            };
+        for (times, all) in [(1, 20), (SLOWLY, 140)] {
+            let begun = time::Instant::now();
+            let step = async { Ok(((), Duration::from_millis(20))) };
             pause_after(step, times).await.unwrap();
             assert_eq!(begun.elapsed(), Duration::from_millis(all), "{times}");
         }

@@ -9,12 +9,11 @@
 
 use super::App;
 use super::lease;
-use super::membership::revoke_keys;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
 use crate::domain::team::{NamedTeam, Team};
-use crate::store::{Sql, audit, invitation, mail_count, member, team};
+use crate::store::{Sql, api_key, audit, invitation, mail_count, member, team};
 
 impl App {
     /// Deletes a team with all that it has, for the operator, who names it once more; only the audit stays. From the first
@@ -38,7 +37,7 @@ impl App {
                 // These wait for any change under way by a member or a key. The members first, as whoever revokes a key
                 // holds their role before the key.
                 member::delete_all_of_team(sql, id).await?;
-                revoke_keys(sql, &[id], None, now).await?;
+                api_key::revoke_all(sql, (&[id], None), now).await?;
                 let invitations = (invitation::delete_all(id), mail_count::delete_all(id));
                 sql.run((invitations, audit::insert(&event))).await?;
             }

@@ -36,6 +36,7 @@ mod serve;
 mod session;
 mod setup_link;
 mod share_link;
+mod suspend;
 mod table;
 mod team;
 mod user;
@@ -218,7 +219,7 @@ async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output,
             "note: {database} is brought up to date; the backup that was made of it before is {path}"
         ));
     };
-    let app = &match &command {
+    let app = match &command {
         command if command.may_begin() => {
             let app = database::open_or_make(settings, backed_up).await?;
             if app.found_schema_version() == 0 {
@@ -228,6 +229,7 @@ async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output,
         }
         _ => database::open(settings, backed_up).await?,
     };
+    let app = &app.before_steps(suspend::if_asked());
     match command {
         OnDatabase::SetupLink(command) => command.run(app).await,
         OnDatabase::Team(command) => command.run(app).await,

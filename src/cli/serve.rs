@@ -1,10 +1,12 @@
 //! `invoicing serve`: the server.
 
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use slog::{Logger, error, info, warn};
+use tokio::time::timeout;
 
 use crate::admin::{self, ReplicaState};
 use crate::app::App;
@@ -18,7 +20,7 @@ use crate::pages;
 use crate::server::{Ended, STOPPED_AT_ONCE, Server, stopped_again};
 use crate::settings::{Database, Origin, Settings};
 use crate::start_error::StartError;
-use crate::store::SCHEMA_VERSION;
+use crate::store::{Closing, SCHEMA_VERSION};
 use crate::trace::Traces;
 
 use super::command_error::CommandError;
@@ -93,10 +95,24 @@ impl Serve {
         if !matches!(result, Ok(Ended::AtOnce))
             && let Some(closing) = closing
         {
-            closing.wait(CLOSING);
+            wait_until_closed(&closing, &log)?;
         }
         result.map(drop)
     }
+}
+
+/// Waits until the store is closed, for as long as that may take, or until a second signal.
+fn wait_until_closed(closing: &Closing, log: &Logger) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        tokio::select! {
+            _ = timeout(CLOSING, closing.closed()) => {}
+            () = stopped_again() => warn!(log, "{STOPPED_AT_ONCE}"),
+        }
+    });
+    Ok(())
 }
 
 /// Logs where the backup of a file that is about to be upgraded is.

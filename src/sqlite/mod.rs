@@ -162,6 +162,11 @@ impl Sqlite {
         Arc::downgrade(&self.file)
     }
 
+    /// Calls `f` while this process makes no checkpoint, which others would have to wait for.
+    pub(crate) fn between_checkpoints(&self, f: impl FnOnce()) {
+        self.emptying.between_checkpoints(f);
+    }
+
     /// The version that the schema had when this was opened: 0 for a new file.
     pub(crate) fn found_version(&self) -> i64 {
         self.found_version

@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
-use rusqlite::{Connection, DEFAULT_NAME};
+use rusqlite::{Connection, DEFAULT_NAME, ErrorCode};
 
 use super::connection::wait_for_lock;
 use super::counts::Counts;
@@ -63,7 +63,7 @@ const LONGEST_FILE: i64 = 4096 * (BLOCKING_PAGES + CHECKPOINT_PAGES) as i64;
 /// How many milliseconds the writer waits for readers of a log that is to be emptied.
 const READERS_TAKE: i32 = 10;
 
-/// How many it waits for another process to commit what it writes.
+/// How many it waits for another process to commit what it writes, and for readers.
 const WRITERS_TAKE: i32 = 50;
 
 /// How long it waits before it tries again to empty the log, or wakes the thread for that again.
@@ -86,6 +86,14 @@ impl Emptying {
     /// Pages in the log after the last commit of this process that changed anything; 0 before the first.
     pub(super) fn log_pages(&self) -> u32 {
         self.0.pages.load(Ordering::Relaxed)
+    }
+
+    /// Calls `f` while this process makes no checkpoint.
+    pub(super) fn between_checkpoints(&self, f: impl FnOnce()) {
+        // It guards no data that a panic could have broken.
+        let waits = self.0.checkpointing.lock();
+        let _waits = waits.unwrap_or_else(PoisonError::into_inner);
+        f();
     }
 }
 
@@ -121,7 +129,7 @@ struct Shared {
     empty: AtomicBool,
     /// Whether emptying was ever asked for.
     looked_after: AtomicBool,
-    /// Held while the thread makes a checkpoint.
+    /// Held while this process makes a checkpoint.
     checkpointing: Mutex<()>,
     counts: Arc<Counts>,
 }
@@ -199,7 +207,7 @@ impl Checkpointer {
         if rest || far_behind || (to_empty && few_left) {
             let shared = Arc::clone(&self.shared);
             let checkpointing = &shared.checkpointing;
-            // It guards no data that a panic could have broken.
+            // As above.
             let _waited = checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
             let begun = Instant::now();
             let done = match to_empty {
@@ -225,21 +233,26 @@ impl Checkpointer {
     fn checkpoint_rest(&mut self, connection: &mut Connection, far_behind: bool) -> bool {
         let begun = Instant::now();
         let mut done = checkpoint(connection);
-        while done.is_none() && far_behind && begun.elapsed() < NEXT_TRY {
+        while done == Err(NotCopied::Busy) && far_behind && begun.elapsed() < NEXT_TRY {
             std::thread::sleep(Duration::from_millis(1));
             done = checkpoint(connection);
         }
         match done {
             // While another process commits, there is more each time: it has to wait for this (`FULL`).
-            Some((length, copied)) if length == copied => {
+            Ok((length, copied)) if length == copied => {
                 checkpoint_waiting::<WRITERS_TAKE>(connection, CheckpointMode::FULL)
             }
-            Some(_) => true,
-            // Another process is making one. After the next commit, then.
-            None => {
-                self.shared.rest.store(true, Ordering::Relaxed);
+            Ok(_) => true,
+            Err(NotCopied::Busy) => {
+                match far_behind {
+                    // Its checkpoint takes long. The thread copies what comes meanwhile, as after a long read.
+                    true => self.shared.held_back.store(true, Ordering::Relaxed),
+                    // After the next commit, then.
+                    false => self.shared.rest.store(true, Ordering::Relaxed),
+                }
                 false
             }
+            Err(NotCopied::Failed) => false,
         }
     }
 
@@ -281,7 +294,8 @@ fn checkpoint_most(own: &Connection, file: &File, shared: &Shared) {
     for _ in 0..PASSES {
         let begun = Instant::now();
         // Linux reports an error to each open file once, so SQLite finds it again.
-        let done = checkpoint(own).filter(|_| file.sync_data().is_ok());
+        let done = checkpoint(own).ok();
+        let done = done.filter(|_| file.sync_data().is_ok());
         let counts = &shared.counts;
         counts.background_checkpoints.took(begun.elapsed());
         let Some((length, copied)) = done else {
@@ -303,12 +317,25 @@ fn checkpoint_most(own: &Connection, file: &File, shared: &Shared) {
     shared.rest.store(true, Ordering::Relaxed);
 }
 
+/// Why a checkpoint copied nothing, or not all that it could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NotCopied {
+    /// Another process is making one.
+    Busy,
+    /// The disk fails or is full.
+    Failed,
+}
+
 /// Copies what is in the log and no reader needs where it is. Returns how many pages the log has, and how many of them are
-/// copied; `None` if another process is making a checkpoint, or the disk fails.
-fn checkpoint(connection: &Connection) -> Option<(u32, u32)> {
+/// copied.
+fn checkpoint(connection: &Connection) -> Result<(u32, u32), NotCopied> {
     let done = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE);
-    let (length, copied) = done.ok()?;
-    Some((u32::try_from(length).ok()?, u32::try_from(copied).ok()?))
+    let (length, copied) = done.map_err(|error| match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy) => NotCopied::Busy,
+        _ => NotCopied::Failed,
+    })?;
+    let pages = |it: i32| u32::try_from(it).map_err(|_| NotCopied::Failed);
+    Ok((pages(length)?, pages(copied)?))
 }
 
 /// A checkpoint that waits for others, so many times a millisecond: first for who writes, and then, while nobody can write, for

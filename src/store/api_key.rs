@@ -17,7 +17,7 @@ use crate::domain::id::{ApiKeyId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
-use crate::sql::value::{Bind as _, Columns, Value, columns};
+use crate::sql::value::{Columns, Value, columns};
 use crate::sql::{ScriptError, lock, sql, table, text, values};
 
 table! {
@@ -63,15 +63,19 @@ pub fn list(team_id: TeamId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<Shown
 const UNREVOKED_AFTER: &str =
     "team_id = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ";
 
-/// The condition for the keys of the team `$1`, or only those that `$2` made, that are revoked together: all that expire after
-/// `$3`, and the `$5` that expire last of those between `$4` and `$3`, which are valid if the clock is ahead.
+/// The ids of the keys of the team `$1`, or only of those that `$2` made, that are revoked together: of all that expire after
+/// `$3`; and of the `$5` keys of the team that expire last between `$4` and `$3`, which are valid if the clock is ahead.
+/// However many have expired, a few hundred are read.
 const MAY_BE_VALID: &str = text!(
+    "SELECT id FROM api_key WHERE ",
     UNREVOKED_AFTER,
-    "$4 AND ($2 IS NULL OR created_by = $2) AND (coalesce(expires_at, 9223372036854775807) > $3 OR id IN ( \
-         SELECT id FROM api_key WHERE ",
+    "$3 AND ($2 IS NULL OR created_by = $2) UNION ALL \
+     SELECT id FROM ( \
+         SELECT id, created_by FROM api_key WHERE ",
     UNREVOKED_AFTER,
-    "$4 AND ($2 IS NULL OR created_by = $2) AND coalesce(expires_at, 9223372036854775807) <= $3 \
-         ORDER BY coalesce(expires_at, 9223372036854775807) DESC LIMIT $5))"
+    "$4 AND coalesce(expires_at, 9223372036854775807) <= $3 \
+         ORDER BY coalesce(expires_at, 9223372036854775807) DESC LIMIT $5) AS expired \
+     WHERE ($2 IS NULL OR created_by = $2)"
 );
 
 /// The values of [`MAY_BE_VALID`].
@@ -80,8 +84,8 @@ fn may_be_valid(
     created_by: Option<UserId>,
     now: Timestamp,
 ) -> [Value<'static>; 5] {
-    let expired = [now.before(EXPIRED_FOR), now.before(LONG_EXPIRED)];
-    values![team_id, created_by, expired[0], expired[1], KEYS_PER_TEAM]
+    let (expired, long_expired) = (now.before(EXPIRED_FOR), now.before(LONG_EXPIRED));
+    values![team_id, created_by, expired, long_expired, KEYS_PER_TEAM]
 }
 
 /// A key as a page lists it, with its creator's name if the creator is still in the team.
@@ -172,7 +176,7 @@ pub fn count_unrevoked(team_id: TeamId, expired_by: Timestamp) -> impl Batch<Out
 
 /// How many keys [`revoke_all`] would revoke.
 pub fn count_that_end(team_id: TeamId, now: Timestamp) -> impl Batch<Out = Option<i64>> {
-    sql!("SELECT count(*) FROM api_key WHERE ", MAY_BE_VALID)
+    sql!("SELECT count(*) FROM (", MAY_BE_VALID, ") AS ending")
         .with(may_be_valid(team_id, None, now))
         .first(|row| Ok(row.take()?))
 }
@@ -271,27 +275,24 @@ pub async fn revoke_all(
     (teams, created_by): (&[TeamId], Option<UserId>),
     now: Timestamp,
 ) -> Result<Vec<(TeamId, ApiKeyId)>, ScriptError> {
-    let find = sql!("SELECT id FROM api_key WHERE ", MAY_BE_VALID);
+    let find = sql!(MAY_BE_VALID);
     let find = |id: &TeamId| {
         let find = find.with(may_be_valid(*id, created_by, now));
         find.all(|row| Ok(row.take()?))
     };
     let found: Vec<Vec<ApiKeyId>> = sql.run(teams.iter().map(find).collect::<Vec<_>>()).await?;
-    let found = found.into_iter().flatten();
-    fair::all_alone(sql, found.map(fair::Lock::ApiKey)).await?;
+    let found = found.concat();
+    fair::all_alone(sql, found.iter().copied().map(fair::Lock::ApiKey)).await?;
     // Without those that were revoked while this waited.
     let revoke = sql!(
-        "UPDATE api_key SET revoked_at = $6 WHERE ",
-        MAY_BE_VALID,
-        " RETURNING team_id, id"
+        "UPDATE api_key SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING team_id, id"
     );
-    let revoke = |id: &TeamId| {
-        let [team, creator, expired, long_expired, most] = may_be_valid(*id, created_by, now);
-        let revoke = revoke.with([team, creator, expired, long_expired, most, now.value()]);
+    let revoke = |id: &ApiKeyId| {
+        let revoke = revoke.with(values![*id, now]);
         revoke.all(|row| Ok((row.take()?, row.take()?)))
     };
     let revoked: Vec<Vec<(TeamId, ApiKeyId)>> = sql
-        .run(teams.iter().map(revoke).collect::<Vec<_>>())
+        .run(found.iter().map(revoke).collect::<Vec<_>>())
         .await?;
     let mut revoked = revoked.concat();
     revoked.sort();

@@ -95,8 +95,8 @@ pub fn exist_of_client(id: &ClientId) -> impl Batch<Out = bool> {
 }
 
 /// Deletes the oldest unused codes of a user, all but the `newest`, and but those that are being exchanged or deleted. Those
-/// that expire after `ahead`, which a wrong clock has dated, count as the oldest.
-pub fn delete_older_unused(user_id: UserId, newest: u32, ahead: Timestamp) -> impl Batch {
+/// that expire after `latest`, which another clock has dated, or this one before it was set right, count as the oldest.
+pub fn delete_older_unused(user_id: UserId, newest: u32, latest: Timestamp) -> impl Batch {
     const OLDER: &str = "DELETE FROM auth_code WHERE digest IN ( \
          SELECT digest FROM auth_code WHERE session_id IS NULL AND user_id = $1 \
          ORDER BY expires_at > $3, expires_at DESC, digest ";
@@ -104,7 +104,7 @@ pub fn delete_older_unused(user_id: UserId, newest: u32, ahead: Timestamp) -> im
         sqlite: [OLDER, "LIMIT -1 OFFSET $2)"],
         postgres: [OLDER, "OFFSET $2 FOR UPDATE SKIP LOCKED)"],
     )
-    .with(values![user_id, newest, ahead])
+    .with(values![user_id, newest, latest])
 }
 
 /// Deletes the unused codes of a user; waits for one that is being used. There are few ([`delete_older_unused`]).

@@ -6,19 +6,19 @@
 
 use std::fs::File;
 use std::sync::Weak;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Knows whether a store is closed.
-pub struct Closing(pub(super) Option<Weak<File>>);
+use tokio::time::sleep;
+
+/// Knows whether a store is closed. There is nothing to wait for with PostgreSQL.
+#[derive(Default)]
+pub struct Closing(pub(super) Weak<File>);
 
 impl Closing {
-    /// Waits until the store is closed, but no longer than `most`.
-    pub fn wait(&self, most: Duration) {
-        let begun = Instant::now();
-        let is_open = || self.0.as_ref().is_some_and(|it| it.strong_count() > 0);
-        while is_open() && begun.elapsed() < most {
-            sleep(Duration::from_millis(1));
+    /// Waits until the store is closed.
+    pub async fn closed(&self) {
+        while self.0.strong_count() > 0 {
+            sleep(Duration::from_millis(1)).await;
         }
     }
 }

@@ -174,8 +174,16 @@ impl Store {
     /// Tells when this is closed.
     pub(crate) fn closing(&self) -> Closing {
         match self {
-            Store::Sqlite(sqlite) => Closing(Some(sqlite.file())),
-            Store::Postgres(_) => Closing(None),
+            Store::Sqlite(sqlite) => Closing(sqlite.file()),
+            Store::Postgres(_) => Closing::default(),
+        }
+    }
+
+    /// Calls `f` while this process holds no lock of SQLite but those of transactions under way.
+    pub(crate) fn between_checkpoints(&self, f: impl FnOnce()) {
+        match self {
+            Store::Sqlite(sqlite) => sqlite.between_checkpoints(f),
+            Store::Postgres(_) => f(),
         }
     }
 

@@ -1,16 +1,11 @@
 //! Idempotency records.
 //!
 //! SQLite appends records to a table that has no other order, and finds them by a hash of team, mode and key: each record is
-//! written in two places, one of them always the same. Rowids grow with time, so expired records are found at the start. If
-//! the clock was ahead, the records of that time are moved behind all others when they are found there ([`delete_expired`]).
-//! If it was ahead by less than an hour, or a copy wrote the records in the order of their keys, some are deleted later,
-//! once those before them have expired too.
+//! written in three places, two of them always the same, since its time is about that of the one before.
 //!
 //! In PostgreSQL two requests with one key may both find no record, on any replicas. Each writes its record before its
 //! change ([`keep`]): the second waits there until the first has committed or failed. Then it starts again, and finds the
 //! record, or keeps its own.
-
-use std::time::Duration;
 
 use super::{Batch, Sql};
 use crate::domain::catalog::Catalog;
@@ -108,77 +103,17 @@ pub fn keep<'a>(
     })
 }
 
-/// SQLite moves records that are dated ahead by more than this. Others keep expired ones for no longer than that.
-const SLIGHTLY_AHEAD: Duration = Duration::from_hours(1);
-
 /// Handles at most `limit` records, and returns how many: those that have expired at `now` are deleted, and those dated
-/// ahead by more than [`AHEAD`] are dated `now`.
+/// ahead by more than [`AHEAD`] are dated `now`. Records that a transaction of PostgreSQL has locked are left.
 ///
 /// # Errors
 /// As for every script.
 pub async fn delete_expired(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<u32, ScriptError> {
-    let (expired, ahead) = (now.before(LIFETIME), now.after(AHEAD));
-    let seen_to = match sql {
-        Sql::Sqlite(_) => delete_oldest(sql, now, expired, ahead, limit).await?,
-        Sql::Postgres(_) => delete_some(sql, now, expired, ahead, limit).await?,
-    };
-    Ok(u32::try_from(seen_to).unwrap_or(limit))
-}
-
-/// Handles the `limit` oldest records of SQLite. Those dated ahead are moved behind all others. They do not count while they
-/// keep their time: if there were no others, they would be moved round and round.
-async fn delete_oldest(
-    sql: Sql<'_>,
-    now: Timestamp,
-    expired: Timestamp,
-    ahead: Timestamp,
-    limit: u32,
-) -> Result<u64, ScriptError> {
-    let bounds = sql!(
-        sqlite: [
-            "SELECT (SELECT min(rowid) FROM idempotency), (SELECT max(rowid) FROM idempotency), max(rowid) \
-             FROM (SELECT rowid FROM idempotency ORDER BY rowid LIMIT $1)"
-        ],
-    );
-    let bounds = bounds
-        .with(values![limit])
-        .first(|row| Ok((row.take()?, row.take()?, row.take()?)));
-    let Some((Some(first), Some(last), Some(looked_at))) = sql.run(bounds).await? else {
-        return Ok(0);
-    };
-    let (first, last, looked_at): (i64, i64, i64) = (first, last, looked_at);
     let delete = sql!(
-        sqlite: ["DELETE FROM idempotency WHERE rowid <= $1 AND created_at <= $2"],
-    );
-    let date = sql!(
         sqlite: [
-            "UPDATE idempotency SET rowid = rowid + $2, created_at = $3 \
-             WHERE rowid <= $1 AND created_at > $4"
+            "DELETE FROM idempotency WHERE rowid IN \
+                 (SELECT rowid FROM idempotency WHERE created_at <= $1 ORDER BY created_at LIMIT $2)"
         ],
-    );
-    let put_behind = sql!(
-        sqlite: ["UPDATE idempotency SET rowid = rowid + $2 WHERE rowid <= $1 AND created_at > $3"],
-    );
-    let behind = last - first + 1;
-    let (deleted, dated, _) = sql
-        .run((
-            delete.with(values![looked_at, expired]),
-            date.with(values![looked_at, behind, now, ahead]),
-            put_behind.with(values![looked_at, behind, now.after(SLIGHTLY_AHEAD)]),
-        ))
-        .await?;
-    Ok(deleted + dated)
-}
-
-/// Deletes expired records from PostgreSQL, skipping those that a transaction has locked.
-async fn delete_some(
-    sql: Sql<'_>,
-    now: Timestamp,
-    expired: Timestamp,
-    ahead: Timestamp,
-    limit: u32,
-) -> Result<u64, ScriptError> {
-    let delete = sql!(
         postgres: [
             "DELETE FROM idempotency WHERE (team_id, mode, key) IN \
                  (SELECT team_id, mode, key FROM idempotency WHERE created_at <= $1 \
@@ -186,16 +121,24 @@ async fn delete_some(
         ],
     );
     let date = sql!(
+        sqlite: [
+            "UPDATE idempotency SET created_at = $1 WHERE rowid IN \
+                 (SELECT rowid FROM idempotency WHERE created_at > $2 ORDER BY created_at LIMIT $3)"
+        ],
         postgres: [
             "UPDATE idempotency SET created_at = $1 WHERE (team_id, mode, key) IN \
                  (SELECT team_id, mode, key FROM idempotency WHERE created_at > $2 \
                   ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED)"
         ],
     );
-    let deleted = sql.run(delete.with(values![expired, limit])).await?;
+    let deleted = sql
+        .run(delete.with(values![now.before(LIFETIME), limit]))
+        .await?;
     let left = i64::from(limit) - deleted.cast_signed(); // at most `limit`
-    let dated = sql.run(date.with(values![now, ahead, left])).await?;
-    Ok(deleted + dated)
+    let dated = sql
+        .run(date.with(values![now, now.after(AHEAD), left]))
+        .await?;
+    Ok(u32::try_from(deleted + dated).unwrap_or(limit))
 }
 
 /// Deletes the records of a team among the `limit` records behind `after`, a position that the previous step returned;

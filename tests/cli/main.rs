@@ -33,6 +33,7 @@ mod server;
 mod session;
 mod settings;
 mod sign_in;
+mod suspended;
 mod team;
 mod tls;
 mod traces;

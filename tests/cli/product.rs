@@ -15,20 +15,20 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const HEAD: &str = "sku,name,unitPrice,currency\n";
 
 /// A place with a team, Acme.
-fn place() -> Place {
+pub fn place() -> Place {
     let place = Place::new();
     place.make(&["team", "create", "--name", "Acme"]);
     place
 }
 
-fn import<'a>(more: &[&'a str]) -> Vec<&'a str> {
+pub fn import<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let import = [
         "product", "import", "p.csv", "--team", "Acme", "--mode", "live",
     ];
     [&import, more].concat()
 }
 
-fn export(place: &Place, more: &[&str]) -> String {
+pub fn export(place: &Place, more: &[&str]) -> String {
     let export = ["product", "export", "--team", "Acme", "--mode", "live"];
     let said = place.run(&[&export, more].concat());
     assert_eq!((said.code, said.errors.as_str()), (0, ""));
@@ -40,7 +40,7 @@ fn counts(answer: &Value) -> [u64; 4] {
 }
 
 /// A file with this many products.
-fn lines(count: usize) -> String {
+pub fn lines(count: usize) -> String {
     let mut csv = HEAD.to_owned();
     for number in 0..count {
         writeln!(csv, "S-{number},Product {number},19.90,EUR").unwrap();
@@ -233,9 +233,8 @@ fn an_export_goes_to_a_file_whole_and_shows_one_status_or_all() {
         .failed(1, "cannot write no/such/folder.csv");
 }
 
-/// Waits until some products exist, and kills the process.
 /// An import that has just noted that its first step is done.
-fn noting(place: &Place) -> Child {
+pub fn noting(place: &Place) -> Child {
     let mut command = place.command(import(&["--allow-without-sku"]));
     let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut process = command.spawn().unwrap();
@@ -247,12 +246,13 @@ fn noting(place: &Place) -> Child {
     process
 }
 
-fn signal(process: &Child, name: &str) {
+pub fn signal(process: &Child, name: &str) {
     let pid = process.id().to_string();
     let mut kill = std::process::Command::new("kill");
     assert!(kill.args(["-s", name, &pid]).status().unwrap().success());
 }
 
+/// Waits until some products exist, and kills the process.
 fn kill_midway(mut process: Child, products: impl Fn() -> usize) {
     let end = Instant::now() + TIMEOUT;
     while products() == 0 {
@@ -313,33 +313,6 @@ fn what_is_imported_already_is_told_only_once_a_synchronous_standby_has_it() {
     );
     cluster.wait_for_standby("");
     assert_eq!(counts(&place.json(&import(&on))), [0, 0, 3, 0]);
-}
-
-/// Within a step, it would keep everybody else from writing.
-#[test]
-fn an_import_is_suspended_between_two_steps() {
-    let place = place();
-    place.write("p.csv", lines(10_000));
-    let mut process = noting(&place);
-    let file = rusqlite::Connection::open(place.path("invoicing.db")).unwrap();
-    let write = || file.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
-    let end = Instant::now() + TIMEOUT;
-    file.busy_timeout(Duration::ZERO).unwrap();
-    while write().is_ok() {
-        assert!(Instant::now() < end, "it is never within a step");
-    }
-    signal(&process, "TSTP");
-    let stat = format!("/proc/{}/stat", process.id());
-    while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
-        assert!(Instant::now() < end, "it goes on");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    file.busy_timeout(TIMEOUT / 10).unwrap();
-    let written = write();
-    signal(&process, "CONT");
-    written.expect("others may write");
-    assert_eq!(process.wait().unwrap().code(), Some(0));
-    assert_eq!(export(&place, &[]).lines().count(), 10_001);
 }
 
 #[test]

@@ -3,17 +3,20 @@
 //! `tests/hostile/suspects/clock.rs`.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use invoicing::domain::Error;
-use invoicing::domain::api_key::Scope;
+use invoicing::domain::api_key::{KEYS_PER_TEAM, Scope};
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::catalog::Mode;
+use invoicing::domain::holder::Holder;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
 use invoicing::domain::product::StatusFilter;
 use invoicing::domain::time::Clock as _;
+use invoicing::store::{Sql, api_key};
 
+use super::engine::{RANDOM_DIGEST, RANDOM_ID};
 use super::people::support::{EMAIL, PASSWORD, browser, look_up, person, sign_in, with_ada};
 use super::signed_in::join;
 use super::support::{START, Service, live_key, mailing, plain, STRANGER};
@@ -101,11 +104,47 @@ async fn keys_are_revoked_with_a_member_also_while_the_clock_is_hours_ahead() {
     let by = Actor::Person(person(&ada));
     let made = app.create_api_key(&by, team, Mode::Live, Scope::ReadOnly, None, Some(HOUR));
     let secret = made.await.unwrap().1;
+    // Only those that expire last are looked at.
+    service.database().change(&format!(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {KEYS_PER_TEAM}) \
+         INSERT INTO api_key (team_id, id, digest, mode, scope, created_at, expires_at) \
+             SELECT team_id, {RANDOM_ID}, {RANDOM_DIGEST}, mode, scope, created_at, expires_at - i FROM api_key CROSS JOIN n"
+    ));
     service.clock.set(START.after(24 * HOUR));
     app.remove_member(&Actor::Operator, team, ada.user.id, true).await.unwrap();
     service.clock.set(START);
     let refused = app.authenticate_api_key(secret.reveal()).await;
     assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
+}
+
+/// As long as other changes wait for it on SQLite.
+#[tokio::test]
+async fn the_keys_of_one_member_are_found_as_fast_however_many_of_the_team_have_expired() {
+    let (service, ada) = with_ada().await;
+    let team = service.team().await;
+    let made = service.app.create_api_key(&Actor::Operator, team, Mode::Live, Scope::ReadOnly, None, Some(HOUR));
+    made.await.unwrap();
+    service.clock.advance(2 * HOUR);
+    let (teams, creator, now) = ([team], Some(ada.user.id), service.clock.now());
+    let shortest = async || {
+        let mut shortest = Duration::MAX;
+        for _ in 0..5 {
+            let revoke = async move |sql: Sql<'_>| api_key::revoke_all(sql, (&teams, creator), now).await;
+            let begun = Instant::now();
+            let revoked = service.store.write(Holder::Service, revoke).await.unwrap();
+            shortest = shortest.min(begun.elapsed());
+            assert_eq!(revoked, []);
+        }
+        shortest
+    };
+    let before = shortest().await;
+    service.database().change(&format!(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 70000) \
+         INSERT INTO api_key (team_id, id, digest, mode, scope, created_at, expires_at) \
+             SELECT team_id, {RANDOM_ID}, {RANDOM_DIGEST}, mode, scope, created_at, expires_at FROM api_key CROSS JOIN n"
+    ));
+    let after = shortest().await;
+    assert!(after <= 2 * before + Duration::from_millis(20), "{before:?}, then {after:?}");
 }
 
 #[tokio::test]

@@ -330,7 +330,7 @@ async fn of_two_imports_at_once_one_is_carried_out_and_the_other_is_refused() {
             another.carry_out_import(&plans[1])
         );
         let failed = match (one, other) {
-            (Ok(()), Err(failed)) | (Err(failed), Ok(())) => failed,
+            (Ok(_), Err(failed)) | (Err(failed), Ok(_)) => failed,
             both => panic!("{both:?}"),
         };
         assert!(matches!(failed, Error::CatalogChanged), "{failed:?}");

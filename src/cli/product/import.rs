@@ -8,7 +8,6 @@
 //! 4. After an interruption, the same command continues: lines that were imported match their products. For that, a line
 //!    needs an id or a sku. One that has neither would be added again, so it is refused unless allowed explicitly; then each
 //!    step reports up to which line everything is imported, and `--from-line` continues behind it.
-//! 5. Ctrl-Z suspends the command between two steps. Within one, it would keep everybody else from writing until it goes on.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -18,8 +17,6 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures::FutureExt;
-use rustix::process::{self, getpid, kill_process};
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
 use crate::cli::command_error::CommandError;
@@ -171,11 +168,10 @@ impl Import {
         file: &File,
         refused: &HashSet<u64>,
     ) -> Result<Counts, CommandError> {
-        let mut counts = Counts::default();
+        let (mut counts, mut pause) = (Counts::default(), Duration::ZERO);
         // Everything before this line is imported.
         let mut next = self.from_line.max(2);
         let mut interrupted = pin!(tokio::signal::ctrl_c());
-        let mut suspended = signal(SignalKind::from_raw(process::Signal::TSTP.as_raw()))?;
         let bar = bar();
         bar.set_message("importing");
         bar.set_length(file.metadata()?.len());
@@ -185,14 +181,13 @@ impl Import {
             if interrupted.as_mut().now_or_never().is_some() {
                 return Err(self.stopped(next, "interrupted"));
             }
-            if suspended.recv().now_or_never().is_some() {
-                kill_process(getpid(), process::Signal::STOP).map_err(io::Error::from)?;
-            }
             let Some(last) = lines.last().map(|line| line.number) else {
                 continue;
             };
+            // Only now: what is done is reported first.
+            tokio::time::sleep(pause).await;
             match carry_out_step(app, catalog, lines).await {
-                Ok(done) => counts = counts + done,
+                Ok((done, its_pause)) => (counts, pause) = (counts + done, its_pause),
                 Err(why) => return Err(self.stopped(next, &why)),
             }
             next = last + 1;
@@ -233,7 +228,11 @@ impl Import {
 }
 
 /// Plans a step and carries it out. The error is the reason why it was not.
-async fn carry_out_step(app: &App, catalog: Catalog, lines: Lines) -> Result<Counts, String> {
+async fn carry_out_step(
+    app: &App,
+    catalog: Catalog,
+    lines: Lines,
+) -> Result<(Counts, Duration), String> {
     let mut attempt = 1;
     loop {
         let mut seen = Seen::default();
@@ -250,11 +249,11 @@ async fn carry_out_step(app: &App, catalog: Catalog, lines: Lines) -> Result<Cou
             ));
         }
         if counts.new + counts.changed == 0 {
-            return Ok(counts);
+            return Ok((counts, Duration::ZERO));
         }
         let again = attempt < ATTEMPTS;
         match app.carry_out_import(&plan).await {
-            Ok(()) => return Ok(counts),
+            Ok(pause) => return Ok((counts, pause)),
             Err(Error::CatalogChanged) if again => {}
             // It may have been committed: then it is found unchanged.
             Err(Error::Unavailable(_)) if again && !adds_without_sku(&plan) => {

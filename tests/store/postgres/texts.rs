@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use invoicing::app::App;
 use invoicing::domain::api_key::ApiKey;
+use invoicing::domain::author::Caller as _;
 use invoicing::domain::product::{NewProduct, Product, ProductChanges};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use openapi_dropshot_runtime::Field;
 use test_support::postgres::ask;
 
+use super::product_import::import;
 use super::relay::migrated;
 use super::support::{live_key, plain};
 
@@ -64,9 +66,13 @@ async fn changing_a_price_writes_no_long_text_again() {
             unit_price: Some(price.parse().unwrap()),
             ..ProductChanges::default()
         };
-        // One by one, and many in a statement.
-        change_all(&app, &key, &products[..1], changes.clone()).await;
         change_all(&app, &key, &products, changes).await;
+    }
+    // Many in a statement.
+    for price in ["3", "4"] {
+        let line = |product: &Product| format!("{},{price}\n", product.id);
+        let lines: String = products.iter().map(line).collect();
+        import(&app, key.catalog(), &format!("id,unitPrice\n{lines}")).await;
     }
     assert_eq!(of_long_texts(&url), before);
     let changes = ProductChanges {
