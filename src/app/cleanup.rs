@@ -6,6 +6,7 @@
 //!
 //! All run in bounded [`steps`](super::steps).
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use slog::{Logger, warn};
@@ -16,8 +17,9 @@ use super::budget::Budget;
 use super::counts::Task;
 use super::steps::STEP;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::id::SessionId;
-use crate::domain::idempotency::AHEAD;
+use crate::domain::idempotency::{AHEAD, NOTICED};
 use crate::domain::letter::Occasion;
 use crate::domain::password::OF_ACCOUNT;
 use crate::domain::product_import::KEPT_FOR;
@@ -101,7 +103,10 @@ impl App {
     /// Any store error; what was deleted by then stays deleted.
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
-        let records = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, STEP).await;
+        let records = async move |sql: Sql<'_>| {
+            let deleted = sql.run(idempotency::delete_expired(now, STEP));
+            Ok(deleted.await? as u32) // at most `STEP`
+        };
         let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
         let of_people = async move |sql: Sql<'_>| delete_expired_of_people(sql, now).await;
         let expired = now.before(KEPT_FOR);
@@ -111,10 +116,31 @@ impl App {
         };
         // A failure does not stop the others: one caller may be the cause.
         let deleted = self.delete_all(STEP, records).await;
+        let deleted = deleted.and(self.date_records_ahead(now).await);
         let deleted = deleted.and(self.delete_all(STEP, sessions).await);
         let deleted = deleted.and(self.delete_all(STEP, of_people).await);
         let deleted = deleted.and(self.delete_all(IMPORTS, imports).await);
         deleted.and(self.go_on_deleting_oauth_clients().await)
+    }
+
+    /// Dates the records anew that a wrong clock has dated far ahead, once that has been so for long.
+    async fn date_records_ahead(&self, now: Timestamp) -> Result<(), Error> {
+        let are_ahead = async move |sql: Sql<'_>| sql.run(idempotency::are_ahead(now)).await;
+        let are_ahead = self.store.read(Holder::Service, are_ahead).await?;
+        let since = {
+            let since = self.records_ahead_since.lock();
+            let mut since = since.unwrap_or_else(PoisonError::into_inner);
+            *since = are_ahead.then(|| since.map_or(now, |it| it.min(now)));
+            *since
+        };
+        if since.is_none_or(|it| it.after(NOTICED) > now) {
+            return Ok(());
+        }
+        let date = async move |sql: Sql<'_>| {
+            let dated = sql.run(idempotency::date_ahead(now, STEP));
+            Ok(dated.await? as u32) // at most `STEP`
+        };
+        self.delete_all(STEP, date).await
     }
 
     /// Takes steps until one deletes fewer rows than it may.

@@ -129,6 +129,8 @@ pub struct App {
     passkey_uses: SlowLimiter<UserId>,
     /// Users of whose passkeys there are copies.
     passkey_copies: SlowLimiter<UserId>,
+    /// Since when there have been records that a wrong clock has dated.
+    records_ahead_since: Mutex<Option<Timestamp>>,
     before_steps: Box<dyn Fn(&Store) + Send + Sync>,
 }
 
@@ -210,6 +212,7 @@ impl App {
             joins: SlowLimiter::new(JOINS, JOIN_EVERY),
             passkey_uses: SlowLimiter::new(PASSKEY_USES, PASSKEY_USE_EVERY),
             passkey_copies: SlowLimiter::new(PASSKEY_USES, PASSKEY_USE_EVERY),
+            records_ahead_since: Mutex::default(),
             before_steps: Box::new(|_| {}),
         })
     }

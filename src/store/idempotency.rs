@@ -103,13 +103,10 @@ pub fn keep<'a>(
     })
 }
 
-/// Handles at most `limit` records, and returns how many: those that have expired at `now` are deleted, and those dated
-/// ahead by more than [`AHEAD`] are dated `now`. Records that a transaction of PostgreSQL has locked are left.
-///
-/// # Errors
-/// As for every script.
-pub async fn delete_expired(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<u32, ScriptError> {
-    let delete = sql!(
+/// Deletes at most `limit` records that have expired at `now`, and returns how many. Those that a transaction of PostgreSQL has
+/// locked are left.
+pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
         sqlite: [
             "DELETE FROM idempotency WHERE rowid IN \
                  (SELECT rowid FROM idempotency WHERE created_at <= $1 ORDER BY created_at LIMIT $2)"
@@ -119,8 +116,20 @@ pub async fn delete_expired(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<
                  (SELECT team_id, mode, key FROM idempotency WHERE created_at <= $1 \
                   ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)"
         ],
-    );
-    let date = sql!(
+    )
+    .with(values![now.before(LIFETIME), limit])
+}
+
+/// Whether there are records that are dated ahead by more than [`AHEAD`].
+pub fn are_ahead(now: Timestamp) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM idempotency WHERE created_at > $1 LIMIT 1")
+        .with(values![now.after(AHEAD)])
+        .exists()
+}
+
+/// Dates at most `limit` of those records `now`, and returns how many; others are left as in [`delete_expired`].
+pub fn date_ahead(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
         sqlite: [
             "UPDATE idempotency SET created_at = $1 WHERE rowid IN \
                  (SELECT rowid FROM idempotency WHERE created_at > $2 ORDER BY created_at LIMIT $3)"
@@ -130,15 +139,8 @@ pub async fn delete_expired(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<
                  (SELECT team_id, mode, key FROM idempotency WHERE created_at > $2 \
                   ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED)"
         ],
-    );
-    let deleted = sql
-        .run(delete.with(values![now.before(LIFETIME), limit]))
-        .await?;
-    let left = i64::from(limit) - deleted.cast_signed(); // at most `limit`
-    let dated = sql
-        .run(date.with(values![now, now.after(AHEAD), left]))
-        .await?;
-    Ok(u32::try_from(deleted + dated).unwrap_or(limit))
+    )
+    .with(values![now, now.after(AHEAD), limit])
 }
 
 /// Deletes the records of a team among the `limit` records behind `after`, a position that the previous step returned;

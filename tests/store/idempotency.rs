@@ -222,7 +222,7 @@ async fn expired_records_are_deleted_in_steps_and_the_others_stay() {
     let mut deleted = Vec::new();
     for _ in 0..3 {
         let now = START.after(Duration::from_secs(1)).after(LIFETIME);
-        let delete = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, 1).await;
+        let delete = async move |sql: Sql<'_>| sql.run(idempotency::delete_expired(now, 1)).await;
         deleted.push(service.store.write(Holder::Service, delete).await.unwrap());
     }
     assert_eq!(deleted, [1, 1, 0]);
@@ -345,6 +345,23 @@ async fn records_that_are_some_days_ahead_keep_no_expired_one() {
     service.clock.set(START.after(21 * DAY + LIFETIME));
     service.app.delete_expired().await.unwrap();
     assert_eq!(service.database().rows("idempotency"), 0);
+}
+
+/// As that of a machine that has just been started.
+#[tokio::test]
+async fn a_clock_that_is_years_behind_for_a_moment_ends_no_record() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let create = || service.app.create_product(&key, plain("A"), post("k", "1"));
+    create().await.unwrap();
+    service.clock.set(Timestamp::from_millis(0));
+    for _ in 0..2 {
+        service.app.delete_expired().await.unwrap();
+        service.clock.advance(Duration::from_secs(60));
+    }
+    service.clock.set(START.after(Duration::from_secs(180)));
+    service.app.delete_expired().await.unwrap();
+    assert!(create().await.unwrap().replayed);
 }
 
 /// A clock that was years behind leaves records that have expired once it is right again.
