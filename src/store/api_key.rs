@@ -17,7 +17,7 @@ use crate::domain::id::{ApiKeyId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
-use crate::sql::value::{Columns, Value, columns};
+use crate::sql::value::{Columns, columns};
 use crate::sql::{ScriptError, lock, sql, table, text, values};
 
 table! {
@@ -62,31 +62,6 @@ pub fn list(team_id: TeamId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<Shown
 /// (`api_key_unrevoked`), as a team may have any number of expired keys.
 const UNREVOKED_AFTER: &str =
     "team_id = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ";
-
-/// The ids of the keys of the team `$1`, or only of those that `$2` made, that are revoked together: of all that expire after
-/// `$3`; and of the `$5` keys of the team that expire last between `$4` and `$3`, which are valid if the clock is ahead.
-/// However many have expired, a few hundred are read.
-const MAY_BE_VALID: &str = text!(
-    "SELECT id FROM api_key WHERE ",
-    UNREVOKED_AFTER,
-    "$3 AND ($2 IS NULL OR created_by = $2) UNION ALL \
-     SELECT id FROM ( \
-         SELECT id, created_by FROM api_key WHERE ",
-    UNREVOKED_AFTER,
-    "$4 AND coalesce(expires_at, 9223372036854775807) <= $3 \
-         ORDER BY coalesce(expires_at, 9223372036854775807) DESC LIMIT $5) AS expired \
-     WHERE ($2 IS NULL OR created_by = $2)"
-);
-
-/// The values of [`MAY_BE_VALID`].
-fn may_be_valid(
-    team_id: TeamId,
-    created_by: Option<UserId>,
-    now: Timestamp,
-) -> [Value<'static>; 5] {
-    let (expired, long_expired) = (now.before(EXPIRED_FOR), now.before(LONG_EXPIRED));
-    values![team_id, created_by, expired, long_expired, KEYS_PER_TEAM]
-}
 
 /// A key as a page lists it, with its creator's name if the creator is still in the team.
 const LISTED: &str = text!(
@@ -174,11 +149,19 @@ pub fn count_unrevoked(team_id: TeamId, expired_by: Timestamp) -> impl Batch<Out
         .first(|row| Ok(row.take()?))
 }
 
-/// How many keys [`revoke_all`] would revoke.
+/// How many keys of a team [`revoke_all`] would revoke. Unlike that, it reads nothing but an index: whoever may not delete an
+/// account can try again and again.
 pub fn count_that_end(team_id: TeamId, now: Timestamp) -> impl Batch<Out = Option<i64>> {
-    sql!("SELECT count(*) FROM (", MAY_BE_VALID, ") AS ending")
-        .with(may_be_valid(team_id, None, now))
-        .first(|row| Ok(row.take()?))
+    let (expired, long_expired) = (now.before(EXPIRED_FOR), now.before(LONG_EXPIRED));
+    sql!(
+        "SELECT (SELECT count(*) FROM api_key WHERE ",
+        UNREVOKED_AFTER,
+        "$2) + (SELECT count(*) FROM (SELECT 1 FROM api_key WHERE ",
+        UNREVOKED_AFTER,
+        "$3 AND coalesce(expires_at, 9223372036854775807) <= $2 LIMIT $4) AS expired)"
+    )
+    .with(values![team_id, expired, long_expired, KEYS_PER_TEAM])
+    .first(|row| Ok(row.take()?))
 }
 
 /// Whether any valid key exists.
@@ -275,9 +258,28 @@ pub async fn revoke_all(
     (teams, created_by): (&[TeamId], Option<UserId>),
     now: Timestamp,
 ) -> Result<Vec<(TeamId, ApiKeyId)>, ScriptError> {
-    let find = sql!(MAY_BE_VALID);
+    let (expired, long_expired) = (now.before(EXPIRED_FOR), now.before(LONG_EXPIRED));
+    // All that expire after `$3`; and of those between `$4` and `$3`, the `$5` of the team that expire last, which are valid if
+    // the clock is ahead. However many have expired, a few hundred are read.
+    let find = sql!(
+        "SELECT id FROM api_key WHERE ",
+        UNREVOKED_AFTER,
+        "$3 AND ($2 IS NULL OR created_by = $2) UNION ALL \
+         SELECT id FROM ( \
+             SELECT id, created_by FROM api_key WHERE ",
+        UNREVOKED_AFTER,
+        "$4 AND coalesce(expires_at, 9223372036854775807) <= $3 \
+             ORDER BY coalesce(expires_at, 9223372036854775807) DESC LIMIT $5) AS expired \
+         WHERE ($2 IS NULL OR created_by = $2)"
+    );
     let find = |id: &TeamId| {
-        let find = find.with(may_be_valid(*id, created_by, now));
+        let find = find.with(values![
+            *id,
+            created_by,
+            expired,
+            long_expired,
+            KEYS_PER_TEAM
+        ]);
         find.all(|row| Ok(row.take()?))
     };
     let found: Vec<Vec<ApiKeyId>> = sql.run(teams.iter().map(find).collect::<Vec<_>>()).await?;
