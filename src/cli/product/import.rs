@@ -178,14 +178,14 @@ impl Import {
         let mut reader = Reader::new(file)?;
         let wanted = |number: u64| number >= self.from_line && !refused.contains(&number);
         while let Some(lines) = Lines::next(&mut reader, |line| wanted(line.number))? {
+            // Behind the report of the step before.
+            tokio::time::sleep(pause).await;
             if interrupted.as_mut().now_or_never().is_some() {
                 return Err(self.stopped(next, "interrupted"));
             }
             let Some(last) = lines.last().map(|line| line.number) else {
                 continue;
             };
-            // Only now: what is done is reported first.
-            tokio::time::sleep(pause).await;
             match carry_out_step(app, catalog, lines).await {
                 Ok((done, its_pause)) => (counts, pause) = (counts + done, its_pause),
                 Err(why) => return Err(self.stopped(next, &why)),
