@@ -194,9 +194,30 @@ async fn update_product(
     }
     let found = found.ok_or(Error::ProductNotFound)?;
     found.require_unchanged(changes.unchanged_since)?;
+    let before = found.sku.clone();
     let product = found.update(changes.clone(), change.now);
+    if product.sku != before {
+        require_free_sku(sql, catalog, &product).await?;
+    }
     let update = product::update(catalog, &product);
     once.make(sql, product.clone(), update).await
+}
+
+/// Refuses the sku that an active product is to get, if another has it.
+async fn require_free_sku(
+    sql: Sql<'_>,
+    catalog: Catalog,
+    product: &Product,
+) -> Result<(), ScriptError> {
+    match &product.sku {
+        Some(sku)
+            if product.status == ProductStatus::Active
+                && sql.run(product::has_sku(catalog, sku)).await? =>
+        {
+            Err(Error::DuplicateSku.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn archive_product(

@@ -68,6 +68,16 @@ pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
     })
 }
 
+/// Whether an active product has this sku. Asked before one gets it: PostgreSQL logs each violation of an index, with the
+/// statement, and whatever shares the transaction would be done again.
+pub fn has_sku<'a>(catalog: Catalog, sku: &'a str) -> impl Batch<Out = bool> + use<'a> {
+    sql!(
+        "SELECT 1 FROM product WHERE team_id = $1 AND mode = $2 AND sku = $3 AND status = 'active'"
+    )
+    .with(values![catalog.team_id, catalog.mode, sku])
+    .exists()
+}
+
 /// Writes the fields of a product that may change while its status stays. Fails as [`insert`] does.
 pub fn update(catalog: Catalog, product: &Product) -> impl Batch {
     sql!(

@@ -1,19 +1,21 @@
-//! A long text, which PostgreSQL keeps apart from its row, is written again only if it changes.
+//! A change of a product costs PostgreSQL no more than it must: a long text, which it keeps apart from its row, is written
+//! again only if it changes, and a sku that another product has is not written at all.
 
 use std::sync::Arc;
 
 use invoicing::app::App;
+use invoicing::domain::Error;
 use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::author::Caller as _;
 use invoicing::domain::product::{NewProduct, Product, ProductChanges};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use openapi_dropshot_runtime::Field;
-use test_support::postgres::ask;
+use test_support::postgres::{Cluster, ask};
 
 use super::product_import::import;
 use super::relay::migrated;
-use super::support::{live_key, plain};
+use super::support::{live_key, plain, with_sku};
 
 /// Bytes of the long texts of products, old versions included.
 fn of_long_texts(url: &str) -> u64 {
@@ -89,4 +91,35 @@ async fn changing_a_price_writes_no_long_text_again() {
     change_all(&app, &key, &products, changes).await;
     let changed = app.get_product(&key, products[0].id).await.unwrap();
     assert_eq!(changed.description, None);
+}
+
+/// It logs each violation of an index, with the statement: a caller could fill its disk.
+#[tokio::test]
+async fn a_taken_sku_is_refused_before_postgresql_finds_out() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let app = App::new(
+        open(&url.parse().unwrap()).await.unwrap(),
+        Arc::new(SystemClock),
+        "https://links.example",
+    );
+    let app = app.await.unwrap();
+    let team = app.create_team("Acme").await.unwrap();
+    let (key, _) = live_key(&app, team.id).await.unwrap();
+    app.create_product(&key, with_sku("TAKEN"), None)
+        .await
+        .unwrap();
+    let other = app
+        .create_product(&key, plain("Lamp"), None)
+        .await
+        .unwrap()
+        .value;
+    let changes = ProductChanges {
+        sku: Field::Value("TAKEN".to_owned()),
+        ..ProductChanges::default()
+    };
+    let refused = app.update_product(&key, other.id, changes, None).await;
+    assert!(matches!(refused, Err(Error::DuplicateSku)), "{refused:?}");
+    let log = std::fs::read_to_string(cluster.folder().join("log")).unwrap();
+    assert!(!log.contains("TAKEN"), "{log}");
 }
