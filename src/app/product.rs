@@ -1,5 +1,7 @@
 //! The product operations of the catalog ([`crate::domain::product`]).
 
+use openapi_dropshot_runtime::Field;
+
 use super::App;
 use super::author::Change;
 use super::idempotency::Once;
@@ -91,8 +93,13 @@ impl App {
         let change = self.change(caller.author()?);
         let catalog = change.author.catalog;
         let key = idempotency_key(catalog, request.as_ref());
+        let sku = match &changes.sku {
+            Field::Value(sku) => Some(Subject::sku(catalog, sku)),
+            _ => None,
+        };
         let subjects: Vec<_> = key
             .into_iter()
+            .chain(sku)
             .chain([Subject::product(catalog, id)])
             .collect();
         self.change_product(change.author, subjects, async move |sql| {

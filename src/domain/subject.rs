@@ -19,6 +19,11 @@ impl Subject {
         Subject::of(("product", catalog, id))
     }
 
+    /// A sku that a product of a team is to get.
+    pub fn sku(catalog: Catalog, sku: &str) -> Subject {
+        Subject::of(("sku", catalog, sku))
+    }
+
     /// An idempotency key of a team, in a mode.
     pub fn idempotency_key(catalog: Catalog, key: &str) -> Subject {
         Subject::of(("idempotency key", catalog, key))

@@ -262,11 +262,11 @@ pub async fn revoke_all(
     // All that expire after `$3`; and of those between `$4` and `$3`, the `$5` of the team that expire last, which are valid if
     // the clock is ahead. However many have expired, a few hundred are read.
     let find = sql!(
-        "SELECT id FROM api_key WHERE ",
+        "SELECT team_id, id FROM api_key WHERE ",
         UNREVOKED_AFTER,
         "$3 AND ($2 IS NULL OR created_by = $2) UNION ALL \
-         SELECT id FROM ( \
-             SELECT id, created_by FROM api_key WHERE ",
+         SELECT team_id, id FROM ( \
+             SELECT team_id, id, created_by FROM api_key WHERE ",
         UNREVOKED_AFTER,
         "$4 AND coalesce(expires_at, 9223372036854775807) <= $3 \
              ORDER BY coalesce(expires_at, 9223372036854775807) DESC LIMIT $5) AS expired \
@@ -280,17 +280,19 @@ pub async fn revoke_all(
             long_expired,
             KEYS_PER_TEAM
         ]);
-        find.all(|row| Ok(row.take()?))
+        find.all(|row| Ok((row.take()?, row.take()?)))
     };
-    let found: Vec<Vec<ApiKeyId>> = sql.run(teams.iter().map(find).collect::<Vec<_>>()).await?;
+    let found: Vec<Vec<(TeamId, ApiKeyId)>> =
+        sql.run(teams.iter().map(find).collect::<Vec<_>>()).await?;
     let found = found.concat();
-    fair::all_alone(sql, found.iter().copied().map(fair::Lock::ApiKey)).await?;
+    let locks = found.iter().map(|(_, id)| fair::Lock::ApiKey(*id));
+    fair::all_alone(sql, locks).await?;
     // Without those that were revoked while this waited.
     let revoke = sql!(
-        "UPDATE api_key SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING team_id, id"
+        "UPDATE api_key SET revoked_at = $3 WHERE team_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING team_id, id"
     );
-    let revoke = |id: &ApiKeyId| {
-        let revoke = revoke.with(values![*id, now]);
+    let revoke = |(team_id, id): &(TeamId, ApiKeyId)| {
+        let revoke = revoke.with(values![*team_id, *id, now]);
         revoke.all(|row| Ok((row.take()?, row.take()?)))
     };
     let revoked: Vec<Vec<(TeamId, ApiKeyId)>> = sql

@@ -37,7 +37,7 @@ const MIGRATIONS: [&str; 17] = [
 const PARTITIONS: usize = 4;
 
 /// Parts of the statements that query every partition of some table: they name no team, because none is known.
-const ASK_ALL: [&str; 40] = [
+const ASK_ALL: [&str; 41] = [
     // Requests that were combined: one statement for several teams, each row of which is in one.
     "FROM unnest($1::uuid[]",
     // A request that brings only the key.
@@ -48,6 +48,7 @@ const ASK_ALL: [&str; 40] = [
     "DELETE FROM invitation WHERE (team_id, id) IN",
     "AS used (id, used_at, used_from)), locked AS (SELECT api_key",
     "DELETE FROM idempotency WHERE (team_id, mode, key) IN",
+    "SELECT 1 FROM idempotency WHERE created_at",
     "UPDATE idempotency SET created_at",
     "DELETE FROM product_import WHERE (team_id, id) IN",
     // The deletion of a team, a step at a time: `store/product.rs` says why.

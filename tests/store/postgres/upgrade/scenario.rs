@@ -10,7 +10,7 @@ use invoicing::domain::audit::Actor;
 use invoicing::domain::auth_code::CodeChallenge;
 use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::id::{TeamId, UserId};
-use invoicing::domain::idempotency::IdempotentRequest;
+use invoicing::domain::idempotency::{AHEAD, IdempotentRequest, NOTICED};
 use invoicing::domain::item::ItemId;
 use invoicing::domain::member::Role;
 use invoicing::domain::oauth_client::ClientId;
@@ -21,7 +21,7 @@ use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest, TokenSet};
 use invoicing::domain::share_link::{Audience, CreateLink};
 use invoicing::domain::team::NamedTeam;
-use invoicing::domain::time::ManualClock;
+use invoicing::domain::time::{Clock as _, ManualClock};
 use invoicing::domain::user::NamedUser;
 use openapi_dropshot_runtime::{Field, json};
 
@@ -44,6 +44,14 @@ pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServ
     app.get_team(team.into()).await.unwrap();
     app.get_team(NamedTeam::Name("Acme".into())).await.unwrap();
     sell(app, team).await;
+    // As if the clock had been ahead until now.
+    let ahead = clock.now();
+    clock.set(ahead.before(2 * AHEAD));
+    for _ in 0..2 {
+        app.delete_expired().await.unwrap();
+        clock.advance(NOTICED);
+    }
+    clock.set(ahead);
     let user = app.create_user("ada@example.com", "Ada").await.unwrap().id;
     app.add_member(team, user, Role::Admin).await.unwrap();
     app.membership(team, user).await.unwrap();
@@ -121,7 +129,6 @@ async fn sell(app: &App, team: TeamId) {
     let patch = |id| app.update_product(&key, id, ProductChanges::default(), None);
     let (one, other) = join(patch(b), patch(c)).await;
     one.and(other).unwrap();
-    // The index that refuses it is recognized by its name.
     let taken = ProductChanges {
         sku: Field::Value("A".into()),
         ..ProductChanges::default()
