@@ -6,7 +6,7 @@
 //!
 //! All run in bounded [`steps`](super::steps).
 
-use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use slog::{Logger, warn};
@@ -116,24 +116,26 @@ impl App {
         };
         // A failure does not stop the others: one caller may be the cause.
         let deleted = self.delete_all(STEP, records).await;
-        let deleted = deleted.and(self.date_records_ahead(now).await);
+        let deleted = deleted.and(self.date_records_ahead().await);
         let deleted = deleted.and(self.delete_all(STEP, sessions).await);
         let deleted = deleted.and(self.delete_all(STEP, of_people).await);
         let deleted = deleted.and(self.delete_all(IMPORTS, imports).await);
         deleted.and(self.go_on_deleting_oauth_clients().await)
     }
 
-    /// Dates the records anew that a wrong clock has dated far ahead, once that has been so for long.
-    async fn date_records_ahead(&self, now: Timestamp) -> Result<(), Error> {
+    /// A part of [`delete_expired`](App::delete_expired): dates the records anew that a wrong clock has dated far ahead, once it
+    /// has found them [so often](NOTICED) in a row.
+    ///
+    /// # Errors
+    /// Any store error.
+    pub async fn date_records_ahead(&self) -> Result<(), Error> {
+        let now = self.now();
         let are_ahead = async move |sql: Sql<'_>| sql.run(idempotency::are_ahead(now)).await;
-        let are_ahead = self.store.read(Holder::Service, are_ahead).await?;
-        let since = {
-            let since = self.records_ahead_since.lock();
-            let mut since = since.unwrap_or_else(PoisonError::into_inner);
-            *since = are_ahead.then(|| since.map_or(now, |it| it.min(now)));
-            *since
-        };
-        if since.is_none_or(|it| it.after(NOTICED) > now) {
+        if !self.store.read(Holder::Service, are_ahead).await? {
+            self.records_seen_ahead.store(0, Ordering::Relaxed);
+            return Ok(());
+        }
+        if self.records_seen_ahead.fetch_add(1, Ordering::Relaxed) < NOTICED {
             return Ok(());
         }
         let date = async move |sql: Sql<'_>| {

@@ -57,6 +57,7 @@ mod ways_to_sign_in;
 mod writable;
 
 use std::net::IpAddr;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::Semaphore;
@@ -129,8 +130,8 @@ pub struct App {
     passkey_uses: SlowLimiter<UserId>,
     /// Users of whose passkeys there are copies.
     passkey_copies: SlowLimiter<UserId>,
-    /// Since when there have been records that a wrong clock has dated.
-    records_ahead_since: Mutex<Option<Timestamp>>,
+    /// How often in a row there were records that a wrong clock has dated.
+    records_seen_ahead: AtomicU32,
     before_steps: Box<dyn Fn(&Store) + Send + Sync>,
 }
 
@@ -212,7 +213,7 @@ impl App {
             joins: SlowLimiter::new(JOINS, JOIN_EVERY),
             passkey_uses: SlowLimiter::new(PASSKEY_USES, PASSKEY_USE_EVERY),
             passkey_copies: SlowLimiter::new(PASSKEY_USES, PASSKEY_USE_EVERY),
-            records_ahead_since: Mutex::default(),
+            records_seen_ahead: AtomicU32::default(),
             before_steps: Box::new(|_| {}),
         })
     }

@@ -24,14 +24,13 @@ use super::time::Timestamp;
 pub const LIFETIME: Duration = Duration::from_hours(24);
 
 /// How far in the future a record may be dated. One dated later was made by a wrong clock, and would keep its key taken
-/// until that time: its [`LIFETIME`] starts again when that was noticed [for so long](NOTICED). It is long, because the
-/// process that notices may be the one whose clock is wrong: if that is some days behind, it must not end the records of the
-/// others.
+/// until that time: its [`LIFETIME`] starts again when that was noticed [so often](NOTICED). It is long, because the process
+/// that notices may be the one whose clock is wrong: if that is some days behind, it must not end the records of the others.
 pub const AHEAD: Duration = Duration::from_hours(30 * 24);
 
-/// How long records are seen ahead before they are dated anew. A machine may start with a clock that is years behind, and set
-/// it right a minute later.
-pub const NOTICED: Duration = Duration::from_hours(1);
+/// How often in a row, once a minute, records are seen ahead before they are dated anew. A machine may start with a clock that
+/// is years behind, and set it right a minute later, in one step or in several: it does not know how long an hour is.
+pub const NOTICED: u32 = 60;
 
 /// Bytes that most bodies need, so that few buffers are moved while they grow.
 const CANONICAL: usize = 512;
