@@ -7,7 +7,7 @@
 //! All run in bounded [`steps`](super::steps).
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use slog::{Logger, warn};
 use tokio::time::MissedTickBehavior;
@@ -34,6 +34,12 @@ use crate::store::{
 
 /// Import plans deleted in one step: each may have five megabytes.
 pub(super) const IMPORTS: u32 = 10;
+
+/// Idempotency records that SQLite deletes at once, of which a step has several.
+const RECORDS: u32 = 20;
+
+/// How long a step that deletes them may take before it ends early.
+const LONG: Duration = Duration::from_millis(20);
 
 /// How often expired rows are looked for.
 const CLEANUP_EVERY: Duration = Duration::from_secs(60);
@@ -103,10 +109,6 @@ impl App {
     /// Any store error; what was deleted by then stays deleted.
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
-        let records = async move |sql: Sql<'_>| {
-            let deleted = sql.run(idempotency::delete_expired(now, STEP));
-            Ok(deleted.await? as u32) // at most `STEP`
-        };
         let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
         let of_people = async move |sql: Sql<'_>| delete_expired_of_people(sql, now).await;
         let expired = now.before(KEPT_FOR);
@@ -115,12 +117,39 @@ impl App {
             Ok(deleted.await? as u32) // at most `IMPORTS`
         };
         // A failure does not stop the others: one caller may be the cause.
-        let deleted = self.delete_all(STEP, records).await;
+        let deleted = self.delete_expired_records(now).await;
         let deleted = deleted.and(self.date_records_ahead().await);
         let deleted = deleted.and(self.delete_all(STEP, sessions).await);
         let deleted = deleted.and(self.delete_all(STEP, of_people).await);
         let deleted = deleted.and(self.delete_all(IMPORTS, imports).await);
         deleted.and(self.go_on_deleting_oauth_clients().await)
+    }
+
+    /// A step ends early if it takes long. In a file that was copied, records are in no order of time: each may have to be read
+    /// from another place of the disk, while all others wait.
+    async fn delete_expired_records(&self, now: Timestamp) -> Result<(), Error> {
+        let step = async move |sql: Sql<'_>| {
+            let part = match sql {
+                Sql::Sqlite(_) => RECORDS,
+                Sql::Postgres(_) => STEP,
+            };
+            let (begun, mut deleted) = (Instant::now(), 0);
+            while deleted < u64::from(STEP) && begun.elapsed() < LONG {
+                let now_deleted = sql.run(idempotency::delete_expired(now, part)).await?;
+                deleted += now_deleted;
+                if now_deleted < u64::from(part) {
+                    return Ok((deleted, true));
+                }
+            }
+            Ok((deleted, false))
+        };
+        loop {
+            let (deleted, all) = self.take_step(step).await?;
+            self.counts.expired_rows.add(deleted);
+            if all {
+                return Ok(());
+            }
+        }
     }
 
     /// A part of [`delete_expired`](App::delete_expired): dates the records anew that a wrong clock has dated far ahead, once it
