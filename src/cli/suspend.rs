@@ -4,7 +4,8 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use futures::FutureExt;
-use rustix::process::{self, getpid, getsid, kill_process};
+use nix::unistd::{getpgrp, getsid};
+use rustix::process::{self, getpid, kill_process};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::store::Store;
@@ -22,9 +23,11 @@ pub(super) fn if_asked() -> impl Fn(&Store) + Send + Sync {
             return;
         };
         let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
-        // As without this, who has no shell that could continue it is not suspended (`ssh -t HOST invoicing ...`).
-        let leads_its_session = getsid(None) == Ok(getpid());
-        if asked.recv().now_or_never().is_some() && !leads_its_session {
+        // As without this, a command in the group of its session's leader is not suspended (`ssh -t HOST invoicing ...`): nobody
+        // is there to continue it. A shell that can gives each command a group of its own. In a container, either of them is 0
+        // if it began outside.
+        let may_be_continued = getsid(None) != Ok(getpgrp());
+        if asked.recv().now_or_never().is_some() && may_be_continued {
             // A process may always stop itself.
             store.between_checkpoints(|| {
                 let _ = kill_process(getpid(), process::Signal::STOP);

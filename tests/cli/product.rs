@@ -1,6 +1,7 @@
 //! `product import` and `product export`.
 
 use std::fmt::Write;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -233,11 +234,11 @@ fn an_export_goes_to_a_file_whole_and_shows_one_status_or_all() {
         .failed(1, "cannot write no/such/folder.csv");
 }
 
-/// An import that has just noted that its first step is done.
+/// An import that has just noted that its first step is done. As by a shell, it has a group of its own.
 pub fn noting(place: &Place) -> Child {
     let mut command = place.command(import(&["--allow-without-sku"]));
     let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut process = command.spawn().unwrap();
+    let mut process = command.process_group(0).spawn().unwrap();
     let errors = process.stderr.as_mut().unwrap();
     let note = b"note: all is imported up to line 1001\n";
     let mut line = vec![0; note.len()];

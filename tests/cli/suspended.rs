@@ -1,5 +1,6 @@
 //! Ctrl-Z suspends a command between two of its steps: within one, it would keep everybody else from writing.
 
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,11 @@ fn a_deletion_is_suspended_between_two_steps() {
     place.write("p.csv", lines(10_000));
     place.json(&import(&[]));
     let mut delete = place.command(["team", "delete", "Acme", "--confirm", "Acme"]);
-    let process = delete.stdout(Stdio::null()).spawn().unwrap();
+    let process = delete
+        .stdout(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .unwrap();
     // Its first change is no step.
     let file = rusqlite::Connection::open(place.path("invoicing.db")).unwrap();
     let products = "SELECT count(*) FROM product";
