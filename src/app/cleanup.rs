@@ -109,47 +109,27 @@ impl App {
     /// Any store error; what was deleted by then stays deleted.
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
-        let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
-        let of_people = async move |sql: Sql<'_>| delete_expired_of_people(sql, now).await;
+        let records = async move |sql: Sql<'_>| delete_expired_records(sql, now).await;
+        let sessions = async move |sql: Sql<'_>| {
+            let deleted = delete_expired_sessions(sql, now);
+            Ok(Deleted::of(deleted.await?.into(), STEP))
+        };
+        let of_people = async move |sql: Sql<'_>| {
+            let deleted = delete_expired_of_people(sql, now);
+            Ok(Deleted::of(deleted.await?.into(), STEP))
+        };
         let expired = now.before(KEPT_FOR);
         let imports = async move |sql: Sql<'_>| {
             let deleted = sql.run(product_import::delete_expired(expired, IMPORTS));
-            Ok(deleted.await? as u32) // at most `IMPORTS`
+            Ok(Deleted::of(deleted.await?, IMPORTS))
         };
         // A failure does not stop the others: one caller may be the cause.
-        let deleted = self.delete_expired_records(now).await;
+        let deleted = self.delete_all(records).await;
         let deleted = deleted.and(self.date_records_ahead().await);
-        let deleted = deleted.and(self.delete_all(STEP, sessions).await);
-        let deleted = deleted.and(self.delete_all(STEP, of_people).await);
-        let deleted = deleted.and(self.delete_all(IMPORTS, imports).await);
+        let deleted = deleted.and(self.delete_all(sessions).await);
+        let deleted = deleted.and(self.delete_all(of_people).await);
+        let deleted = deleted.and(self.delete_all(imports).await);
         deleted.and(self.go_on_deleting_oauth_clients().await)
-    }
-
-    /// A step ends early if it takes long. In a file that was copied, records are in no order of time: each may have to be read
-    /// from another place of the disk, while all others wait.
-    async fn delete_expired_records(&self, now: Timestamp) -> Result<(), Error> {
-        let step = async move |sql: Sql<'_>| {
-            let part = match sql {
-                Sql::Sqlite(_) => RECORDS,
-                Sql::Postgres(_) => STEP,
-            };
-            let (begun, mut deleted) = (Instant::now(), 0);
-            while deleted < u64::from(STEP) && begun.elapsed() < LONG {
-                let now_deleted = sql.run(idempotency::delete_expired(now, part)).await?;
-                deleted += now_deleted;
-                if now_deleted < u64::from(part) {
-                    return Ok((deleted, true));
-                }
-            }
-            Ok((deleted, false))
-        };
-        loop {
-            let (deleted, all) = self.take_step(step).await?;
-            self.counts.expired_rows.add(deleted);
-            if all {
-                return Ok(());
-            }
-        }
     }
 
     /// A part of [`delete_expired`](App::delete_expired): dates the records anew that a wrong clock has dated far ahead, once it
@@ -164,26 +144,25 @@ impl App {
             self.records_seen_ahead.store(0, Ordering::Relaxed);
             return Ok(());
         }
-        if self.records_seen_ahead.fetch_add(1, Ordering::Relaxed) < NOTICED {
+        if self.records_seen_ahead.fetch_add(1, Ordering::Relaxed) + 1 < NOTICED {
             return Ok(());
         }
         let date = async move |sql: Sql<'_>| {
             let dated = sql.run(idempotency::date_ahead(now, STEP));
-            Ok(dated.await? as u32) // at most `STEP`
+            Ok(Deleted::of(dated.await?, STEP))
         };
-        self.delete_all(STEP, date).await
+        self.delete_all(date).await
     }
 
-    /// Takes steps until one deletes fewer rows than it may.
+    /// Takes steps until nothing is left.
     async fn delete_all(
         &self,
-        most: u32,
-        step: impl AsyncFn(Sql<'_>) -> Result<u32, ScriptError> + Copy + Send + Sync + 'static,
+        step: impl AsyncFn(Sql<'_>) -> Result<Deleted, ScriptError> + Copy + Send + Sync + 'static,
     ) -> Result<(), Error> {
         loop {
             let deleted = self.take_step(step).await?;
-            self.counts.expired_rows.add(deleted.into());
-            if deleted < most {
+            self.counts.expired_rows.add(deleted.rows);
+            if deleted.all {
                 return Ok(());
             }
         }
@@ -264,6 +243,42 @@ async fn erase_successors(
     };
     sql.run(token::erase_successors((by, last), late, STEP))
         .await
+}
+
+/// What a step deleted.
+struct Deleted {
+    rows: u64,
+    /// Whether nothing is left.
+    all: bool,
+}
+
+impl Deleted {
+    /// By a step that deletes `most` rows if there are as many.
+    fn of(rows: u64, most: u32) -> Deleted {
+        Deleted {
+            rows,
+            all: rows < most.into(),
+        }
+    }
+}
+
+/// Deletes at most [`STEP`] expired idempotency records; on SQLite fewer, if that takes [`LONG`]. In a file that was copied they
+/// are in no order of time: each may have to be read from another place of the disk, while all others wait.
+async fn delete_expired_records(sql: Sql<'_>, now: Timestamp) -> Result<Deleted, ScriptError> {
+    let most = match sql {
+        Sql::Sqlite(_) => RECORDS,
+        Sql::Postgres(_) => STEP,
+    };
+    let begun = Instant::now();
+    let mut rows = 0;
+    loop {
+        let part = sql.run(idempotency::delete_expired(now, most)).await?;
+        rows += part;
+        let all = Deleted::of(part, most).all;
+        if all || rows >= STEP.into() || begun.elapsed() >= LONG {
+            return Ok(Deleted { rows, all });
+        }
+    }
 }
 
 /// Deletes at most [`STEP`] rows: expired access tokens and unused codes, and sessions that are over, with all that belongs

@@ -59,13 +59,13 @@ pub async fn said() -> Vec<Statement> {
         relying_party: RelyingParty::of(people::ORIGIN),
         ..SwitchedOn::default()
     };
-    let app = App::new(store, clock.clone(), "https://links.example")
+    let app = App::new(Arc::clone(&store), clock.clone(), "https://links.example")
         .await
         .unwrap()
         .signing_in_by(on);
     let mail = MailServer::start(Manner::Takes);
     let app = mailing(app, &mail);
-    scenario::run(&app, &database, &clock, &mail).await;
+    scenario::run(&app, &store, &database, &clock, &mail).await;
     let mut said = statements(&relay.take().concat());
     // Whether one more connection is opened is a matter of timing.
     said.retain(|statement| statement.sql != "SHOW transaction_read_only");
@@ -270,6 +270,7 @@ async fn a_migration_that_breaks_older_replicas_is_found() {
             "DROP INDEX product_sku",
             "no unique or exclusion constraint",
         ),
+        ("ALTER INDEX product_sku RENAME TO sku", "refused by sku"),
         ("DROP INDEX user_email", "no unique or exclusion constraint"),
         (
             "CREATE UNIQUE INDEX one ON auth_code (user_id)",

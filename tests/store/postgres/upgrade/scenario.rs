@@ -8,13 +8,15 @@ use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::Actor;
 use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::author::Caller as _;
 use invoicing::domain::catalog::{Catalog, Mode};
+use invoicing::domain::holder::Holder;
 use invoicing::domain::id::{TeamId, UserId};
 use invoicing::domain::idempotency::{AHEAD, IdempotentRequest, NOTICED};
 use invoicing::domain::item::ItemId;
 use invoicing::domain::member::Role;
 use invoicing::domain::oauth_client::ClientId;
-use invoicing::domain::product::{ProductChanges, StatusFilter};
+use invoicing::domain::product::{Product, ProductChanges, StatusFilter};
 use invoicing::domain::product_csv::Lines;
 use invoicing::domain::product_import::{ImportPlan, Seen};
 use invoicing::domain::secret::{Digest, Secret};
@@ -23,6 +25,7 @@ use invoicing::domain::share_link::{Audience, CreateLink};
 use invoicing::domain::team::NamedTeam;
 use invoicing::domain::time::{Clock as _, ManualClock};
 use invoicing::domain::user::NamedUser;
+use invoicing::store::{Sql, Store, product};
 use openapi_dropshot_runtime::{Field, json};
 
 use test_support::mail::MailServer;
@@ -35,7 +38,7 @@ const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /// Runs the scenario. Statements that a replica does not send, such as piles of rows, go directly to the
 /// `database`.
-pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServer) {
+pub async fn run(app: &App, store: &Store, database: &str, clock: &ManualClock, mail: &MailServer) {
     app.check_health().await.unwrap();
     app.overview().await.unwrap();
     people::run(app, database, clock, mail).await;
@@ -43,11 +46,11 @@ pub async fn run(app: &App, database: &str, clock: &ManualClock, mail: &MailServ
     app.list_teams(Default::default()).await.unwrap();
     app.get_team(team.into()).await.unwrap();
     app.get_team(NamedTeam::Name("Acme".into())).await.unwrap();
-    sell(app, team).await;
+    sell(app, store, team).await;
     // As if the clock had been ahead until now.
     let ahead = clock.now();
     clock.set(ahead.before(2 * AHEAD));
-    for _ in 0..=NOTICED {
+    for _ in 0..NOTICED {
         app.date_records_ahead().await.unwrap();
     }
     clock.set(ahead);
@@ -81,7 +84,7 @@ async fn meet(app: &App, team: TeamId, user: UserId) {
     app.get_member(team, user).await.unwrap();
 }
 
-async fn sell(app: &App, team: TeamId) {
+async fn sell(app: &App, store: &Store, team: TeamId) {
     let secret = async |name| {
         let (by, mode, scope) = (&Actor::Operator, Mode::Live, Scope::ReadWrite);
         let created = app.create_api_key(by, team, mode, scope, Some(name), None);
@@ -133,6 +136,15 @@ async fn sell(app: &App, team: TeamId) {
         ..ProductChanges::default()
     };
     app.update_product(&key, b, taken, None).await.unwrap_err();
+    // The index that refuses it, if another replica takes it meanwhile, is recognized by its name.
+    let taken = Product {
+        sku: Some("A".into()),
+        ..app.get_product(&key, b).await.unwrap()
+    };
+    let catalog = key.catalog();
+    let take = async move |sql: Sql<'_>| sql.run(product::update(catalog, &taken)).await.map(drop);
+    let refused = store.write(Holder::Service, take).await;
+    assert!(matches!(refused, Err(Error::DuplicateSku)), "{refused:?}");
     app.list_products(&key, StatusFilter::Active, 10, None)
         .await
         .unwrap();
