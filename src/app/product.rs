@@ -33,7 +33,9 @@ impl App {
         let change = self.change(caller.author()?);
         let catalog = change.author.catalog;
         let product = product.into_product(self.ids.next(change.now), change.now);
-        let subjects = Vec::from_iter(idempotency_key(catalog, request.as_ref()));
+        let key = idempotency_key(catalog, request.as_ref());
+        let subjects = key.into_iter().chain(sku(catalog, product.sku.as_deref()));
+        let subjects = subjects.collect();
         self.change_product(change.author, subjects, async move |sql| {
             create_product(sql, &change, &product, request.as_ref()).await
         })
@@ -94,7 +96,7 @@ impl App {
         let catalog = change.author.catalog;
         let key = idempotency_key(catalog, request.as_ref());
         let sku = match &changes.sku {
-            Field::Value(sku) => Some(Subject::sku(catalog, sku)),
+            Field::Value(text) => sku(catalog, Some(text)),
             _ => None,
         };
         let subjects: Vec<_> = key
@@ -166,6 +168,10 @@ impl App {
 }
 
 /// The subject of a request with an idempotency key: the key.
+fn sku(catalog: Catalog, sku: Option<&str>) -> Option<Subject> {
+    sku.map(|sku| Subject::sku(catalog, sku))
+}
+
 fn idempotency_key(catalog: Catalog, request: Option<&IdempotentRequest>) -> Option<Subject> {
     request.map(|request| Subject::idempotency_key(catalog, &request.key))
 }
