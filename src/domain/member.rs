@@ -107,8 +107,8 @@ impl Member {
     /// The error for a user with whom too many keys would end.
     pub(crate) fn too_many_keys() -> Error {
         Error::Refused(
-            "too many API keys would end with the teams in which you are alone, also of those that expired today; leave some of \
-             these teams first"
+            "too many API keys would end with the teams in which you are alone, with those that expired within a day; leave \
+             some of these teams first"
                 .into(),
         )
     }

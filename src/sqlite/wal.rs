@@ -13,9 +13,9 @@
 //! 3. The writer does the rest after its next commit has been answered. It must: while commits are appended, no other thread
 //!    ever finds all of the log copied, and it would grow for ever. If another process writes, too, that waits meanwhile; if
 //!    that makes a checkpoint just now, the writer tries again after the next commit.
-//! 4. If the thread falls behind the writer by [`BLOCKING_PAGES`], the writer waits for it, or that of another process, and
-//!    does the rest. What an earlier process left of the log, or a long read kept from being copied, does not count: it may
-//!    be of any length.
+//! 4. If the thread falls behind the writer by [`BLOCKING_PAGES`], the writer waits for it, or a second for another process,
+//!    and does the rest. If that process takes longer, the thread copies what comes meanwhile, as after a long read. What an
+//!    earlier process left of the log, or a long read kept from being copied, does not count: it may be of any length.
 //! 5. When something is to be forgotten (`pair.rs`), the writer empties the log instead ([`Emptying`]): it does the rest and
 //!    truncates the log, since a log that starts anew keeps its old pages until others take their place. That requires that
 //!    no reader is using it. Requests are done at once; for other readers no commit is kept waiting, and it is tried again.
