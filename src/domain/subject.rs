@@ -1,10 +1,14 @@
 //! Subjects: what a change depends on. Changes with a subject in common are made one after the other.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::sync::LazyLock;
 
 use super::catalog::Catalog;
 use super::id::{ProductId, SessionId};
 use super::secret::Digest;
+
+/// Nobody outside can find two texts with one hash.
+static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// Something that a change reads and that decides what the change does: no other change may alter it until this one is
 /// committed or rolled back. Changes that have no subject in common may be made at once.
@@ -40,9 +44,7 @@ impl Subject {
     }
 
     fn of(what: impl Hash) -> Subject {
-        let mut hasher = DefaultHasher::new();
-        what.hash(&mut hasher);
-        Subject(hasher.finish())
+        Subject(KEYS.hash_one(what))
     }
 }
 
