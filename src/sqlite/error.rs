@@ -61,9 +61,11 @@ pub(super) fn to_domain(error: rusqlite::Error) -> Error {
         | ErrorCode::SystemIoFailure
         | ErrorCode::OutOfMemory
         | ErrorCode::CannotOpen => Error::unavailable(error),
-        ErrorCode::DatabaseCorrupt => {
-            Error::internal(format!("the database file is damaged: {error}; restore a backup"))
-        }
+        // Also if the disk fails while the log is read.
+        ErrorCode::DatabaseCorrupt => Error::internal(format!(
+            "the database file is damaged, or its disk fails: {error}; check the disk, then the file (`invoicing doctor`), and \
+             restore a backup only if the file is damaged"
+        )),
         _ => Error::internal(error),
     }
 }
