@@ -1,12 +1,14 @@
 //! Counters of the store.
 
+use std::sync::Arc;
+
 use crate::tally::{Count, SIZES, Spread, TIMES};
 
 /// What has happened since the file was opened.
 #[derive(Debug)]
 pub struct Counts {
-    /// Changes refused because their turn would have come too late.
-    pub refused: Count,
+    /// Changes, and reads that wait for the disk, refused because their turn would have come too late.
+    pub refused: Arc<Count>,
     /// How long changes were in the queue before their group started.
     pub waits: Spread,
     /// How many changes each group had.
@@ -23,12 +25,14 @@ pub struct Counts {
     pub failed_checkpoints: Count,
     /// How long scripts that only read waited for a connection.
     pub reader_waits: Spread,
+    /// Those that were found to wait for the disk.
+    pub slow_reads: Count,
 }
 
 impl Default for Counts {
     fn default() -> Counts {
         Counts {
-            refused: Count::default(),
+            refused: Arc::default(),
             waits: Spread::new(TIMES),
             groups: Spread::new(SIZES),
             transactions: Spread::new(TIMES),
@@ -37,6 +41,7 @@ impl Default for Counts {
             writer_checkpoints: Spread::new(TIMES),
             failed_checkpoints: Count::default(),
             reader_waits: Spread::new(TIMES),
+            slow_reads: Count::default(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! - `wal.rs`: a thread that checkpoints the write-ahead log, so that no commit has to.
 //! - `connection.rs`: one connection, with the settings of all of them.
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
+//! - `disk_waits.rs`: notices when reads wait for the disk.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
 //! - `inspect.rs`: inspects the file without changing it.
 //! - `copy.rs`: reads and writes the whole file, for a move to another store.
@@ -21,6 +22,7 @@
 mod connection;
 mod copy;
 mod counts;
+mod disk_waits;
 mod error;
 mod handle;
 mod hash_key;
@@ -51,7 +53,6 @@ pub(crate) use inspect::{Content, Inspection};
 #[cfg(test)]
 pub(crate) use migrate::open_by_the_release_before;
 pub use open_error::OpenError;
-pub(crate) use readers::Reader;
 use readers::Readers;
 pub(crate) use snapshot::{Snapshot, schema_version};
 use wal::{Checkpointer, Emptying};
@@ -128,12 +129,16 @@ impl Sqlite {
         self.writer.write(holder, script).await
     }
 
-    /// A connection that only reads. See [`readers`].
+    /// Runs a script that only reads, for `holder`. See [`readers`].
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when none is free.
-    pub(crate) fn reader(&self) -> Result<Reader, Error> {
-        self.readers.reader()
+    /// The error of `script`; [`Error::Unavailable`] when no connection is free, or would be too late.
+    pub(crate) async fn read<T>(
+        &self,
+        holder: Holder,
+        script: impl FnOnce(&Handle) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.readers.read(holder, script).await
     }
 
     /// The counters of the store, and its current state. This asks the system for the length of two files.
@@ -176,11 +181,12 @@ impl Sqlite {
     ///
     /// # Errors
     /// [`Error::Unavailable`] when it cannot be read.
-    pub(crate) fn schema_is_current(&self) -> Result<bool, Error> {
+    pub(crate) async fn schema_is_current(&self) -> Result<bool, Error> {
         let version = |connection: &Connection| {
             connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
         };
-        let found = self.reader()?.with(version).map_err(error::to_domain)?;
+        let read = |handle: &Handle| handle.with(version).map_err(error::to_domain);
+        let found = self.read(Holder::Service, read).await?;
         Ok(found >= migrate::VERSION)
     }
 
@@ -237,7 +243,11 @@ mod tests {
             elsewhere
                 .pragma_update(None, "user_version", version)
                 .unwrap();
-            assert_eq!(store.schema_is_current().unwrap(), current, "{version}");
+            assert_eq!(
+                store.schema_is_current().await.unwrap(),
+                current,
+                "{version}"
+            );
         }
     }
 }

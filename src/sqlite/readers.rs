@@ -1,10 +1,12 @@
 //! A pool of connections that only read.
 //!
-//! They are used on the async threads themselves, not through `spawn_blocking`: a read of a cached page
-//! takes a few microseconds, less than handing it to another thread and back (`tests/throughput.rs`
-//! measures both: handing over takes two to three times the processor time). In WAL mode a reader never
-//! waits for the writer. Since a read never suspends, an async thread holds at most one connection, and
-//! the pool has one for each of them, so taking one never waits either.
+//! 1. They are used on the async threads themselves, not through `spawn_blocking`: a read of a cached page takes a few
+//!    microseconds, less than handing it to another thread and back (`tests/throughput.rs` measures both: handing over takes
+//!    two to three times the processor time). In WAL mode a reader never waits for the writer. Since a read never suspends, an
+//!    async thread holds at most one connection, and the pool has one for each of them, so taking one never waits either.
+//! 2. While reads [wait for the disk](DiskWaits), as they do where the file is larger than memory, each is made on a thread
+//!    that serves nobody else meanwhile, [a few](SLOW_READS) at once. Their callers take [turns](Turns), so that one who reads
+//!    what is not in memory delays only those who do the same.
 //!
 //! Readers map the file into memory instead of copying its pages: a product drawn at random is on two or three pages that no
 //! cache of SQLite's own has, and copying them cost more than searching them. The mapped memory is the system's cache of the
@@ -15,23 +17,30 @@
 //! dropped pool may close its connections later, on one of them; here that is waited for, because the caller that closes a
 //! store may remove its file, or look for what the last checkpoint has left.
 
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2d2::PooledConnection;
+use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
+use tokio::task::block_in_place;
 
 use super::connection::connect;
 use super::counts::Counts;
+use super::disk_waits::DiskWaits;
 use super::handle::Handle;
 use crate::domain::Cause;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::turns::Turns;
 
 /// How much of the file is mapped, in bytes: all of it. SQLite maps no more than the limit it was built with
 /// (`.cargo/config.toml`), 2 GiB by default, and reads the rest as before.
 const MAPPED: i64 = 1 << 40;
+
+/// How many reads wait for the disk at once: more than most disks do at the same time.
+const SLOW_READS: u32 = 16;
 
 /// How long closing a store waits for its readers: much longer than closing them takes.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -79,6 +88,9 @@ pub(super) struct Readers {
     pool: Option<r2d2::Pool<Manager>>,
     /// Disconnected once the pool and all of its connections are gone.
     open: Mutex<Receiver<()>>,
+    disk_waits: DiskWaits,
+    /// Those of step 2.
+    turns: Turns,
     counts: Arc<Counts>,
 }
 
@@ -86,7 +98,8 @@ impl Readers {
     pub(super) fn open(path: &Path, counts: &Arc<Counts>) -> Result<Readers, Cause> {
         let (open, closed) = channel();
         let pool = r2d2::Pool::builder()
-            .max_size(async_threads())
+            .max_size(async_threads() + SLOW_READS)
+            .min_idle(Some(async_threads()))
             .test_on_check_out(false)
             .idle_timeout(None)
             .max_lifetime(None)
@@ -98,32 +111,69 @@ impl Readers {
         Ok(Readers {
             pool: Some(pool),
             open: Mutex::new(closed),
+            disk_waits: DiskWaits::new(),
+            turns: Turns::new(SLOW_READS as usize, &counts.refused),
             counts: Arc::clone(counts),
         })
     }
 
-    /// A free connection, for one script.
+    /// Runs a script that only reads, for `holder`.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when none is free.
-    pub(super) fn reader(&self) -> Result<Reader, Error> {
+    /// The script's own; [`Error::Unavailable`] when no connection is free, or would be too late.
+    pub(super) async fn read<T>(
+        &self,
+        holder: Holder,
+        script: impl FnOnce(&Handle) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if self.disk_waits.are_likely() && may_block() {
+            // In a box, so that the futures of requests stay small: they are moved more than once.
+            return Box::pin(self.read_in_turn(holder, script)).await;
+        }
+        self.read_here(None, script)
+    }
+
+    /// Step 2.
+    async fn read_in_turn<T>(
+        &self,
+        holder: Holder,
+        script: impl FnOnce(&Handle) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let came = Instant::now();
+        let _turn = self.turns.take(holder).await?;
+        block_in_place(|| self.read_here(Some(came), script))
+    }
+
+    /// Step 1. The caller has waited since it `came`.
+    fn read_here<T>(
+        &self,
+        came: Option<Instant>,
+        script: impl FnOnce(&Handle) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let reader = self.reader(came)?;
+        let slow = &self.counts.slow_reads;
+        self.disk_waits.noticed(slow, || script(&reader.handle))
+    }
+
+    /// A free connection, for one script.
+    fn reader(&self, came: Option<Instant>) -> Result<PooledConnection<Manager>, Error> {
         let pool = self.pool.as_ref();
         let pool = pool.ok_or_else(|| Error::unavailable("the readers have stopped"))?;
         let waits = &self.counts.reader_waits;
         let lent = match pool.try_get() {
             Some(lent) => {
-                waits.took(Duration::ZERO);
+                waits.took(came.map_or(Duration::ZERO, |came| came.elapsed()));
                 lent
             }
             None => {
-                let begun = Instant::now();
+                let came = came.unwrap_or_else(Instant::now);
                 let lent = pool.get().map_err(Error::unavailable);
-                waits.took(begun.elapsed());
+                waits.took(came.elapsed());
                 lent?
             }
         };
         lent.handle.begin();
-        Ok(Reader(lent))
+        Ok(lent)
     }
 
     /// How many connections there are, how many of them scripts hold, and how many there may be.
@@ -141,17 +191,6 @@ impl Readers {
     }
 }
 
-/// A connection that only reads, lent to one script.
-pub(crate) struct Reader(PooledConnection<Manager>);
-
-impl Deref for Reader {
-    type Target = Handle;
-
-    fn deref(&self) -> &Handle {
-        &self.0.handle
-    }
-}
-
 /// Closes the connections before this returns.
 impl Drop for Readers {
     fn drop(&mut self) {
@@ -162,31 +201,100 @@ impl Drop for Readers {
     }
 }
 
+/// Whether this thread may block: others take over what else it would have done. A runtime of one thread has no others.
+fn may_block() -> bool {
+    let here = Runtime::try_current();
+    here.is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread)
+}
+
 /// How many threads can read at once: the workers of this runtime, and the thread that started it.
 fn async_threads() -> u32 {
-    let workers = tokio::runtime::Handle::try_current().map(|here| here.metrics().num_workers());
+    let workers = Runtime::try_current().map(|here| here.metrics().num_workers());
     u32::try_from(workers.unwrap_or(0) + 1).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread::sleep;
+
+    use tempfile::TempDir;
+    use uuid::Uuid;
 
     use super::*;
     use crate::sqlite::create_private;
 
-    #[test]
-    fn closing_waits_for_whoever_still_holds_on_to_the_pool() {
-        let folder = tempfile::TempDir::new().unwrap();
+    const MOMENT: Duration = Duration::from_millis(1);
+
+    fn open(folder: &TempDir) -> Readers {
         let path = folder.path().join("test.db");
         create_private(&path).unwrap();
-        let readers = Readers::open(&path, &Arc::default()).unwrap();
+        Readers::open(&path, &Arc::default()).unwrap()
+    }
+
+    fn team(number: u128) -> Holder {
+        Holder::Team(Uuid::from_u128(number))
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn whoever_reads_what_is_not_in_memory_holds_up_nobody_else() {
+        let folder = TempDir::new().unwrap();
+        let readers = Arc::new(open(&folder));
+        for _ in 0..2 {
+            let slow = |_: &_| {
+                sleep(MOMENT);
+                Ok(())
+            };
+            readers.read(team(1), slow).await.unwrap();
+        }
+        let disk_answers = Arc::new(AtomicBool::new(false));
+        let answers = Arc::clone(&disk_answers);
+        // No timer of the runtime fires while its only thread waits.
+        std::thread::spawn(move || {
+            sleep(10_000 * MOMENT);
+            answers.store(true, Ordering::SeqCst);
+        });
+        let slow: Vec<_> = (0..100)
+            .map(|_| {
+                let (readers, answers) = (Arc::clone(&readers), Arc::clone(&disk_answers));
+                tokio::spawn(async move {
+                    let wait = |_: &_| {
+                        while !answers.load(Ordering::SeqCst) {
+                            sleep(MOMENT);
+                        }
+                        Ok(())
+                    };
+                    readers.read(team(1), wait).await
+                })
+            })
+            .collect();
+        while readers.turns.state().0 < team(1).share(SLOW_READS as usize) {
+            tokio::task::yield_now().await;
+            assert!(!disk_answers.load(Ordering::SeqCst), "few read at once");
+        }
+        let other = Arc::clone(&readers);
+        let other = tokio::spawn(async move { other.read(team(2), |_| Ok(())).await });
+        other.await.unwrap().unwrap();
+        assert!(
+            !disk_answers.swap(true, Ordering::SeqCst),
+            "the other waits"
+        );
+        for slow in slow {
+            // Some may be told that their turn would be too late.
+            let _ = slow.await.unwrap();
+        }
+    }
+
+    #[test]
+    fn closing_waits_for_whoever_still_holds_on_to_the_pool() {
+        let folder = TempDir::new().unwrap();
+        let readers = open(&folder);
         let held = readers.pool.clone();
         let released = Arc::new(AtomicBool::new(false));
         let tells = Arc::clone(&released);
         let thread = std::thread::spawn(move || {
             // Time for the closing to start; if it started later, there would be nothing to wait for.
-            std::thread::sleep(Duration::from_millis(50));
+            sleep(50 * MOMENT);
             tells.store(true, Ordering::SeqCst);
             drop(held);
         });

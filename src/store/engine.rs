@@ -111,7 +111,7 @@ impl Store {
     }
 
     /// How many parts of long answers are made at once, and of how many cores they may keep half busy. SQLite reads on the
-    /// calling thread, so one, and of one. With PostgreSQL most of the time is spent waiting, so four for each core, but no
+    /// calling thread, as a rule, so one, and of one. With PostgreSQL most of the time is spent waiting, so four for each core, but no
     /// more than may have a connection at the same time.
     pub fn parts_at_once(&self) -> (usize, usize) {
         match self {
@@ -202,7 +202,7 @@ impl Store {
     pub(crate) async fn state(&self) -> Result<State, Error> {
         match self {
             Store::Sqlite(sqlite) => Ok(State {
-                schema_is_current: sqlite.schema_is_current()?,
+                schema_is_current: sqlite.schema_is_current().await?,
                 takes_changes: true,
             }),
             Store::Postgres(postgres) => {
@@ -249,10 +249,10 @@ impl Store {
     ) -> Result<T, Error> {
         let span = self.span("read");
         let answer = match self {
-            Store::Sqlite(sqlite) => match sqlite.reader() {
-                Ok(reader) => run_to_its_end(script(Sql::Sqlite(&reader))),
-                Err(error) => Err(error),
-            },
+            Store::Sqlite(sqlite) => {
+                let script = |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
+                sqlite.read(holder.into(), script).await
+            }
             Store::Postgres(postgres) => {
                 let holder = holder.into();
                 // In a box, so that the futures of requests stay small: they are moved more than once.
@@ -342,10 +342,10 @@ impl Store {
     ) -> Result<B::Out, Error> {
         let span = self.span("read");
         let answer = match self {
-            Store::Sqlite(sqlite) => sqlite.reader().and_then(|reader| {
-                let found = query.on_sqlite(&reader);
-                found.map_err(ScriptError::into_error)
-            }),
+            Store::Sqlite(sqlite) => {
+                let script = |handle: &_| query.on_sqlite(handle).map_err(ScriptError::into_error);
+                sqlite.read(holder, script).await
+            }
             Store::Postgres(postgres) => {
                 let together = together(postgres);
                 // In a box, as above.

@@ -114,6 +114,11 @@ fn show_files(page: &mut Page<'_>, numbers: &sqlite::Numbers<'_>) {
         "Length of the database file",
         numbers.file_bytes,
     );
+    page.counter(
+        "slow_reads",
+        "Reads that waited for the disk, a fifth of a millisecond or longer; not all of the first ones are noticed",
+        counts.slow_reads.get(),
+    );
     page.gauge(
         "wal_size",
         Some(Unit::Bytes),
