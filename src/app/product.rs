@@ -167,11 +167,12 @@ impl App {
     }
 }
 
-/// The subject of a request with an idempotency key: the key.
+/// The subject of a change that gives a product a sku: the sku.
 fn sku(catalog: Catalog, sku: Option<&str>) -> Option<Subject> {
     sku.map(|sku| Subject::sku(catalog, sku))
 }
 
+/// The subject of a request with an idempotency key: the key.
 fn idempotency_key(catalog: Catalog, request: Option<&IdempotentRequest>) -> Option<Subject> {
     request.map(|request| Subject::idempotency_key(catalog, &request.key))
 }
