@@ -47,8 +47,8 @@ impl Budget {
     }
 
     /// How many rows have been deleted so far.
-    pub(super) fn spent(&self) -> u32 {
-        self.limit - self.left
+    pub(super) fn spent(&self) -> u64 {
+        (self.limit - self.left).into()
     }
 }
 

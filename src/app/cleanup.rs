@@ -7,7 +7,7 @@
 //! All run in bounded [`steps`](super::steps).
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use slog::{Logger, warn};
 use tokio::time::MissedTickBehavior;
@@ -15,7 +15,7 @@ use tokio::time::MissedTickBehavior;
 use super::App;
 use super::budget::Budget;
 use super::counts::Task;
-use super::steps::STEP;
+use super::steps::{STEP, StepSize};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::SessionId;
@@ -34,12 +34,6 @@ use crate::store::{
 
 /// Import plans deleted in one step: each may have five megabytes.
 pub(super) const IMPORTS: u32 = 10;
-
-/// Idempotency records that SQLite deletes at once, of which a step has several.
-const RECORDS: u32 = 20;
-
-/// How long a step that deletes them may take before it ends early.
-const LONG: Duration = Duration::from_millis(20);
 
 /// How often expired rows are looked for.
 const CLEANUP_EVERY: Duration = Duration::from_secs(60);
@@ -109,26 +103,22 @@ impl App {
     /// Any store error; what was deleted by then stays deleted.
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
-        let records = async move |sql: Sql<'_>| delete_expired_records(sql, now).await;
-        let sessions = async move |sql: Sql<'_>| {
-            let deleted = delete_expired_sessions(sql, now);
-            Ok(Deleted::of(deleted.await?.into(), STEP))
-        };
-        let of_people = async move |sql: Sql<'_>| {
-            let deleted = delete_expired_of_people(sql, now);
-            Ok(Deleted::of(deleted.await?.into(), STEP))
-        };
+        let records =
+            async move |sql: Sql<'_>, rows| sql.run(idempotency::delete_expired(now, rows)).await;
+        let sessions =
+            async move |sql: Sql<'_>, rows| delete_expired_sessions(sql, now, rows).await;
+        let of_people =
+            async move |sql: Sql<'_>, rows| delete_expired_of_people(sql, now, rows).await;
         let expired = now.before(KEPT_FOR);
-        let imports = async move |sql: Sql<'_>| {
-            let deleted = sql.run(product_import::delete_expired(expired, IMPORTS));
-            Ok(Deleted::of(deleted.await?, IMPORTS))
+        let imports = async move |sql: Sql<'_>, rows| {
+            sql.run(product_import::delete_expired(expired, rows)).await
         };
         // A failure does not stop the others: one caller may be the cause.
-        let deleted = self.delete_all(records).await;
+        let deleted = self.delete_all(STEP, records).await;
         let deleted = deleted.and(self.date_records_ahead().await);
-        let deleted = deleted.and(self.delete_all(sessions).await);
-        let deleted = deleted.and(self.delete_all(of_people).await);
-        let deleted = deleted.and(self.delete_all(imports).await);
+        let deleted = deleted.and(self.delete_all(STEP, sessions).await);
+        let deleted = deleted.and(self.delete_all(STEP, of_people).await);
+        let deleted = deleted.and(self.delete_all(IMPORTS, imports).await);
         deleted.and(self.go_on_deleting_oauth_clients().await)
     }
 
@@ -147,22 +137,23 @@ impl App {
         if self.records_seen_ahead.fetch_add(1, Ordering::Relaxed) + 1 < NOTICED {
             return Ok(());
         }
-        let date = async move |sql: Sql<'_>| {
-            let dated = sql.run(idempotency::date_ahead(now, STEP));
-            Ok(Deleted::of(dated.await?, STEP))
-        };
-        self.delete_all(date).await
+        let date =
+            async move |sql: Sql<'_>, rows| sql.run(idempotency::date_ahead(now, rows)).await;
+        self.take_steps((STEP, 1), date).await
     }
 
-    /// Takes steps until nothing is left.
+    /// Takes steps of at most so many rows until one deletes fewer than it may.
     async fn delete_all(
         &self,
-        step: impl AsyncFn(Sql<'_>) -> Result<Deleted, ScriptError> + Copy + Send + Sync + 'static,
+        most: u32,
+        step: impl AsyncFn(Sql<'_>, u32) -> Result<u64, ScriptError> + Copy + Send + Sync + 'static,
     ) -> Result<(), Error> {
+        let mut size = StepSize::of(most, &self.store);
         loop {
-            let deleted = self.take_step(step).await?;
-            self.counts.expired_rows.add(deleted.rows);
-            if deleted.all {
+            let may = size.rows();
+            let deleted = self.take_step_of(&mut size, 1, step).await?;
+            self.counts.expired_rows.add(deleted);
+            if deleted < may.into() {
                 return Ok(());
             }
         }
@@ -221,70 +212,39 @@ impl App {
     pub async fn erase_successors(&self) -> Result<(), Error> {
         let now = self.now();
         let (by, late) = self.watch().out_of_grace(now);
-        let erase = async move |sql: Sql<'_>| erase_successors(sql, now, by, &late).await;
-        while self.take_step(erase.clone()).await? == u64::from(STEP) {}
+        let erase =
+            async move |sql: Sql<'_>, rows| erase_successors(sql, now, (by, &late), rows).await;
+        self.take_steps((STEP, 1), erase).await?;
         self.store.forget_pairs(now).await
     }
 }
 
-/// Erases the sealed pairs of at most [`STEP`] tokens whose grace does not run at `now`: it has ended, or the token's time
+/// Erases the sealed pairs of at most `rows` tokens whose grace does not run at `now`: it has ended, or the token's time
 /// of spending lies so far after now that a wrong clock must have set it. Another replica's clock may be ahead of ours by
 /// some minutes, and its pairs are valid all the same; SQLite has only one process. It has ended for those that were spent
 /// `by` then, but not by one of the `late` transactions.
 async fn erase_successors(
     sql: Sql<'_>,
     now: Timestamp,
-    by: Timestamp,
-    late: &[TransactionId],
+    (by, late): (Timestamp, &[TransactionId]),
+    rows: u32,
 ) -> Result<u64, ScriptError> {
     let last = match sql {
         Sql::Sqlite(_) => now.after(GRACE),
         Sql::Postgres(_) => now.after(AHEAD),
     };
-    sql.run(token::erase_successors((by, last), late, STEP))
+    sql.run(token::erase_successors((by, last), late, rows))
         .await
 }
 
-/// What a step deleted.
-struct Deleted {
-    rows: u64,
-    /// Whether nothing is left.
-    all: bool,
-}
-
-impl Deleted {
-    /// By a step that deletes `most` rows if there are as many.
-    fn of(rows: u64, most: u32) -> Deleted {
-        Deleted {
-            rows,
-            all: rows < most.into(),
-        }
-    }
-}
-
-/// Deletes at most [`STEP`] expired idempotency records; on SQLite fewer, if that takes [`LONG`]. In a file that was copied they
-/// are in no order of time: each may have to be read from another place of the disk, while all others wait.
-async fn delete_expired_records(sql: Sql<'_>, now: Timestamp) -> Result<Deleted, ScriptError> {
-    let most = match sql {
-        Sql::Sqlite(_) => RECORDS,
-        Sql::Postgres(_) => STEP,
-    };
-    let begun = Instant::now();
-    let mut rows = 0;
-    loop {
-        let part = sql.run(idempotency::delete_expired(now, most)).await?;
-        rows += part;
-        let all = Deleted::of(part, most).all;
-        if all || rows >= STEP.into() || begun.elapsed() >= LONG {
-            return Ok(Deleted { rows, all });
-        }
-    }
-}
-
-/// Deletes at most [`STEP`] rows: expired access tokens and unused codes, and sessions that are over, with all that belongs
-/// to them. Returns how many. The spent tokens and the code of a live session stay, however old.
-async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
-    let mut budget = Budget::of(STEP);
+/// Deletes at most `rows`: expired access tokens and unused codes, and sessions that are over, with all that belongs to them.
+/// Returns how many. The spent tokens and the code of a live session stay, however old.
+async fn delete_expired_sessions(
+    sql: Sql<'_>,
+    now: Timestamp,
+    rows: u32,
+) -> Result<u64, ScriptError> {
+    let mut budget = Budget::of(rows);
     budget
         .spend(sql, |rows| token::delete_expired_access_tokens(now, rows))
         .await?;
@@ -296,10 +256,14 @@ async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, Sc
     Ok(budget.spent())
 }
 
-/// Deletes at most [`STEP`] rows: browser sessions that are over; links, invitations, requested email changes, spent
-/// challenges and counts that are too old; and what was done or refused more than [`AUDIT_KEPT`] ago. Returns how many.
-async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
-    let mut budget = Budget::of(STEP);
+/// Deletes at most `rows`: browser sessions that are over; links, invitations, requested email changes, spent challenges and
+/// counts that are too old; and what was done or refused more than [`AUDIT_KEPT`] ago. Returns how many.
+async fn delete_expired_of_people(
+    sql: Sql<'_>,
+    now: Timestamp,
+    rows: u32,
+) -> Result<u64, ScriptError> {
+    let mut budget = Budget::of(rows);
     budget
         .spend(sql, |rows| browser_session::delete_over(now, rows))
         .await?;

@@ -18,7 +18,6 @@ use std::time::Duration;
 use super::App;
 use super::budget::Budget;
 use super::cleanup::delete_sessions;
-use super::steps::STEP;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
@@ -72,29 +71,29 @@ impl App {
     }
 
     async fn delete_what_is_left(&self, id: &ClientId) -> Result<(), Error> {
-        let step = async || {
+        let (mut size, mut is_left) = (self.step_size(), true);
+        while is_left {
             let id = id.clone();
-            let delete = async move |sql: Sql<'_>| delete_some(sql, &id).await;
-            self.take_step(delete).await
-        };
-        while step().await? {}
+            let delete = async move |sql: Sql<'_>, rows| delete_some(sql, &id, rows).await;
+            is_left = self.take_step_of(&mut size, 1, delete).await?;
+        }
         Ok(())
     }
 }
 
-/// Delete 3, for at most [`STEP`] rows of sessions and of what belongs to them; if there are none, Delete 4. Returns whether
-/// there may be more.
-async fn delete_some(sql: Sql<'_>, id: &ClientId) -> Result<bool, ScriptError> {
+/// Delete 3, for at most `rows` of sessions and of what belongs to them; if there are none, Delete 4. Returns whether there may
+/// be more.
+async fn delete_some(sql: Sql<'_>, id: &ClientId, rows: u32) -> Result<bool, ScriptError> {
     // The app first, as where codes are issued and exchanged. The codes before the sessions, since one that is being
     // exchanged is waited for: no new session appears after that.
-    let unused = auth_code::delete_unused_of_client(id, STEP);
-    let sessions = session::lock_of_client(id, STEP);
+    let unused = auth_code::delete_unused_of_client(id, rows);
+    let sessions = session::lock_of_client(id, rows);
     let (_, unused, sessions) = sql.run((oauth_client::lock(id), unused, sessions)).await?;
-    if unused == u64::from(STEP) {
+    if unused == u64::from(rows) {
         return Ok(true);
     }
     if !sessions.is_empty() {
-        delete_sessions(sql, &sessions, &mut Budget::of(STEP)).await?;
+        delete_sessions(sql, &sessions, &mut Budget::of(rows)).await?;
         return Ok(true);
     }
     let referred = (session::exist_of_client(id), auth_code::exist_of_client(id));

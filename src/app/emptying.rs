@@ -60,86 +60,89 @@ impl App {
         let now = self.now();
         // First, since this waits for sessions that are ending, which write events.
         self.end_sessions_of_inactive(id).await?;
-        let mut after = Some(AuditEventId(Uuid::nil()));
+        let (mut size, mut after) = (self.step_size(), Some(AuditEventId(Uuid::nil())));
         while let Some(place) = after {
-            let step = async move |sql: Sql<'_>| forget_visitor(sql, id, place).await;
-            after = self.take_step_and_pause(step, SLOWLY).await?;
+            let step = async move |sql: Sql<'_>, rows| forget_visitor(sql, id, place, rows).await;
+            after = self.take_step_of(&mut size, SLOWLY, step).await?;
         }
-        let refused = async move |sql: Sql<'_>| {
+        let refused = async move |sql: Sql<'_>, rows| {
             let (_, deleted) = sql
-                .run((user::lock(id), refused_sign_in::delete_some(id, STEP)))
+                .run((user::lock(id), refused_sign_in::delete_some(id, rows)))
                 .await?;
             Ok(deleted)
         };
-        while self.take_step_and_pause(refused, SLOWLY).await? > 0 {}
+        self.take_steps((STEP, SLOWLY), refused).await?;
         let end = async move |sql: Sql<'_>| sql.run(user::set_emptied(id, now)).await.map(drop);
         self.store.write(Holder::Service, end).await
     }
 
     /// Ends the sessions, in browsers and apps, of a user who is deactivated or removed. Does nothing if the user is active.
     pub(super) async fn end_sessions_of_inactive(&self, id: UserId) -> Result<(), Error> {
-        let step = async move |sql: Sql<'_>| end_some_sessions(sql, id).await;
-        while self.take_step_and_pause(step, SLOWLY).await? {}
-        Ok(())
+        let step = async move |sql: Sql<'_>, rows| end_some_sessions(sql, id, rows).await;
+        self.take_steps((STEP, SLOWLY), step).await
     }
 
     /// Deletes what is left of a deleted team: all but its row and the audit.
     pub(super) async fn empty_team(&self, id: TeamId) -> Result<(), Error> {
         let now = self.now();
-        let mut after = Some(0);
+        let (mut size, mut after) = (self.step_size(), Some(0));
         while let Some(place) = after {
-            let step = async move |sql: Sql<'_>| {
+            let step = async move |sql: Sql<'_>, rows| {
                 sql.run(team::lock(id)).await?;
-                idempotency::delete_of_team(sql, id, place, STEP).await
+                idempotency::delete_of_team(sql, id, place, rows).await
             };
-            after = self.take_step(step).await?;
+            after = self.take_step_of(&mut size, 1, step).await?;
         }
-        let imports = async move |sql: Sql<'_>| {
+        let imports = async move |sql: Sql<'_>, rows| {
             let (_, deleted) = sql
-                .run((team::lock(id), product_import::delete_some(id, IMPORTS)))
+                .run((team::lock(id), product_import::delete_some(id, rows)))
                 .await?;
             Ok(deleted)
         };
-        while self.take_step(imports).await? == u64::from(IMPORTS) {}
-        let rows = async move |sql: Sql<'_>| delete_some_of_team(sql, id, now).await;
-        while self.take_step(rows).await? == STEP {}
-        Ok(())
+        self.take_steps((IMPORTS, 1), imports).await?;
+        let rest = async move |sql: Sql<'_>, rows| delete_some_of_team(sql, id, now, rows).await;
+        self.take_steps((STEP, 1), rest).await
     }
 }
 
-/// Erases the client address and user agent from the next [`STEP`] events of a user after `after`. Returns the last of them,
-/// if there were any.
+/// Erases the client address and user agent from the next `rows` events of a user after `after`. Returns the last of them, if
+/// there were any.
 async fn forget_visitor(
     sql: Sql<'_>,
     id: UserId,
     after: AuditEventId,
+    rows: u32,
 ) -> Result<Option<AuditEventId>, ScriptError> {
-    let last = sql.run(audit::find_last_of(id, after, STEP)).await?;
+    let last = sql.run(audit::find_last_of(id, after, rows)).await?;
     sql.run(last.map(|last| audit::forget_visitor(id, after, last)))
         .await?;
     Ok(last)
 }
 
-/// Deletes at most [`STEP`] rows of sessions of a user who is not active, and of what belongs to them. Returns whether there
-/// may be more.
-async fn end_some_sessions(sql: Sql<'_>, id: UserId) -> Result<bool, ScriptError> {
+/// Deletes at most `rows` of sessions of a user who is not active, and of what belongs to them. Returns how many.
+async fn end_some_sessions(sql: Sql<'_>, id: UserId, rows: u32) -> Result<u64, ScriptError> {
     let (_, is_active) = sql.run((user::lock(id), user::is_active(id))).await?;
     if is_active {
-        return Ok(false);
+        return Ok(0);
     }
-    let mut budget = Budget::of(STEP);
+    let mut budget = Budget::of(rows);
     budget
         .spend(sql, |rows| browser_session::delete_some(id, rows))
         .await?;
     let sessions = sql.run(session::lock_some(id, budget.left())).await?;
     delete_sessions(sql, &sessions, &mut budget).await?;
-    Ok(budget.left() == 0)
+    Ok(budget.spent())
 }
 
-/// Deletes at most [`STEP`] rows of a team. Returns how many. If there were fewer, nothing is left, and that is recorded.
-async fn delete_some_of_team(sql: Sql<'_>, id: TeamId, now: Timestamp) -> Result<u32, ScriptError> {
+/// Deletes at most `rows` of a team. Returns how many. If there were fewer, nothing is left, and that is recorded.
+async fn delete_some_of_team(
+    sql: Sql<'_>,
+    id: TeamId,
+    now: Timestamp,
+    rows: u32,
+) -> Result<u64, ScriptError> {
     sql.run(team::lock(id)).await?;
-    let mut budget = Budget::of(STEP);
+    let mut budget = Budget::of(rows);
     budget
         .spend(sql, |rows| share_link::delete_some(id, rows))
         .await?;

@@ -74,15 +74,11 @@ impl App {
 
     /// Deletes the unused codes of an app, step by step. Waits for an exchange that is under way.
     pub(super) async fn delete_unused_codes(&self, id: &ClientId) -> Result<(), Error> {
-        let step = async || {
-            let id = id.clone();
-            let delete = async move |sql: Sql<'_>| {
-                sql.run(auth_code::delete_unused_of_client(&id, STEP)).await
-            };
-            self.take_step(delete).await
+        let id = id.clone();
+        let delete = async move |sql: Sql<'_>, rows| {
+            sql.run(auth_code::delete_unused_of_client(&id, rows)).await
         };
-        while step().await? == u64::from(STEP) {}
-        Ok(())
+        self.take_steps((STEP, 1), delete).await
     }
 
     /// Clients, ordered by id.

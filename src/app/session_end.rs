@@ -50,9 +50,10 @@ impl App {
         self.store.read(Holder::Service, exists).await?;
         let browsers = self.end_browser_sessions(id).await?;
         // End 1
-        let codes =
-            async move |sql: Sql<'_>| sql.run(auth_code::delete_unused_of_user(id, STEP)).await;
-        while self.take_step(codes).await? == u64::from(STEP) {}
+        let codes = async move |sql: Sql<'_>, rows| {
+            sql.run(auth_code::delete_unused_of_user(id, rows)).await
+        };
+        self.take_steps((STEP, 1), codes).await?;
         // End 2
         let alive = async move |sql: Sql<'_>| sql.run(session::ids_of_user(id)).await;
         let alive = self.store.read(Holder::Service, alive).await?;
@@ -112,9 +113,9 @@ impl App {
     }
 
     async fn sweep_ended_sessions_of(&self, id: UserId, now: Timestamp) -> Result<(), Error> {
-        let step = async move |sql: Sql<'_>| {
+        let step = async move |sql: Sql<'_>, rows| {
             sql.run(user::lock(id)).await?;
-            let mut budget = Budget::of(STEP);
+            let mut budget = Budget::of(rows);
             budget
                 .spend(sql, |rows| session::mark_ended(id, now, rows))
                 .await?;
@@ -124,10 +125,9 @@ impl App {
             if budget.left() > 0 {
                 sql.run(user::set_swept(id)).await?;
             }
-            Ok(budget.left())
+            Ok(budget.spent())
         };
-        while self.take_step_and_pause(step, SLOWLY).await? == 0 {}
-        Ok(())
+        self.take_steps((STEP, SLOWLY), step).await
     }
 
     /// End 3. Returns how many there were.
@@ -152,20 +152,21 @@ impl App {
     async fn end_browser_sessions(&self, id: UserId) -> Result<u64, Error> {
         let event = self.event(&Actor::Operator, Action::EndBrowserSession);
         let event = event.to(id.0);
-        let mut ended = 0;
+        let (mut size, mut ended) = (self.step_size(), 0);
         loop {
+            let may = size.rows();
             let event = (ended == 0).then(|| event.clone());
-            let end = async move |sql: Sql<'_>| {
-                let some = browser_session::delete_some(id, STEP);
+            let end = async move |sql: Sql<'_>, rows| {
+                let some = browser_session::delete_some(id, rows);
                 let (_, ended) = sql.run((user::lock(id), some)).await?;
                 if ended > 0 {
                     sql.run(event.as_ref().map(audit::insert)).await?;
                 }
                 Ok(ended)
             };
-            let step = self.take_step(end).await?;
+            let step = self.take_step_of(&mut size, 1, end).await?;
             ended += step;
-            if step < u64::from(STEP) {
+            if step < may.into() {
                 return Ok(ended);
             }
         }
