@@ -37,20 +37,21 @@ impl<'a> Once<'a> {
         first.then(|| self.change.require_author())
     }
 
-    /// The answer to the first request like this one, if there was one.
-    pub(super) async fn replayed<T: DeserializeOwned>(
+    /// As [`begin`](Once::begin), for a change that locks no row; does nothing if its request has no key.
+    pub(super) async fn replayed<T: DeserializeOwned, O>(
         &mut self,
         sql: Sql<'_>,
-    ) -> Result<Option<Outcome<T>>, ScriptError> {
+        calls: impl Batch<Out = O>,
+    ) -> Result<(Option<O>, Option<Outcome<T>>), ScriptError> {
         let Some(request) = self.request else {
-            return Ok(None);
+            return Ok((None, None));
         };
-        let (_, replayed) = self.begin(sql, ()).await?;
+        let (answer, replayed) = self.begin(sql, calls).await?;
         if replayed.is_some() {
             sql.run(idempotency::rely_on(self.change.author.catalog, request))
                 .await?;
         }
-        Ok(replayed)
+        Ok((Some(answer), replayed))
     }
 
     /// Runs the first statements of the change, `calls`, and returns the answer to the first request like this one, if there

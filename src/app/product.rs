@@ -183,11 +183,22 @@ async fn create_product(
     product: &Product,
     request: Option<&IdempotentRequest>,
 ) -> Result<Outcome<Product>, ScriptError> {
+    let catalog = change.author.catalog;
     let mut once = Once::new(change, request);
-    if let Some(replayed) = once.replayed(sql).await? {
+    // On PostgreSQL, the record is written first: a refusal after that has others undone.
+    let sku = match sql {
+        Sql::Sqlite(_) => None,
+        Sql::Postgres(_) => product.sku.as_deref(),
+    };
+    let has_sku = sku.map(|sku| product::has_sku(catalog, sku));
+    let (is_taken, replayed) = once.replayed(sql, has_sku).await?;
+    if let Some(replayed) = replayed {
         return Ok(replayed);
     }
-    let insert = product::insert(change.author.catalog, product);
+    if is_taken.flatten() == Some(true) {
+        return Err(Error::DuplicateSku.into());
+    }
+    let insert = product::insert(catalog, product);
     once.make(sql, product.clone(), insert).await
 }
 
@@ -210,10 +221,11 @@ async fn update_product(
     found.require_unchanged(changes.unchanged_since)?;
     let before = found.sku.clone();
     let product = found.update(changes.clone(), change.now);
-    if product.sku != before {
+    let keeps_sku = product.sku == before;
+    if !keeps_sku {
         require_free_sku(sql, catalog, &product).await?;
     }
-    let update = product::update(catalog, &product);
+    let update = product::update(catalog, &product, keeps_sku);
     once.make(sql, product.clone(), update).await
 }
 

@@ -50,6 +50,11 @@ const ALL: &str = text!(
     "WHERE team_id = $1 AND mode = $2 AND status = 'archived' AND id < $3 ORDER BY id DESC LIMIT $4"
 );
 
+/// SQLite: as [`row::UPDATE`], but the sku stays as it is. Otherwise its index would be written again, and read for that.
+const UPDATE_ALL_BUT_SKU: &str = "UPDATE product SET name = $4, unit_price = $5, currency = $6, description = $7, \
+         tax_rate = $9, type = $10, unit_of_measure = $11, created_at = $13, updated_at = $14 \
+     WHERE team_id = $1 AND mode = $2 AND status = $12 AND id = $3";
+
 /// PostgreSQL: makes an insertion a refusal, not an error, for the sake of those that share its transaction.
 const UNLESS_TAKEN: &str =
     " ON CONFLICT (team_id, mode, sku) WHERE status = 'active' AND sku IS NOT NULL DO NOTHING";
@@ -72,20 +77,30 @@ pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
 /// statement, and whatever shares the transaction would be done again.
 pub fn has_sku<'a>(catalog: Catalog, sku: &'a str) -> impl Batch<Out = bool> + use<'a> {
     sql!(
-        "SELECT 1 FROM product WHERE team_id = $1 AND mode = $2 AND sku = $3 AND status = 'active'"
+        one: ["SELECT 1 FROM product WHERE team_id = $1 AND mode = $2 AND sku = $3 AND status = 'active'"],
+        many(3): [
+            "SELECT 1, of_team, in_mode, asked_sku \
+             FROM unnest($1::uuid[], $2::text[], $3::text[]) AS asked (of_team, in_mode, asked_sku), LATERAL \
+                 (SELECT 1 FROM product \
+                  WHERE team_id = of_team AND mode = in_mode AND sku = asked_sku AND status = 'active' OFFSET 0) AS found"
+        ],
     )
     .with(values![catalog.team_id, catalog.mode, sku])
     .exists()
 }
 
-/// Writes the fields of a product that may change while its status stays. Fails as [`insert`] does.
-pub fn update(catalog: Catalog, product: &Product) -> impl Batch {
-    sql!(
-        sqlite: [row::UPDATE],
+/// Writes the fields of a product that may change while its status stays. Fails as [`insert`] does, unless it keeps its sku.
+pub fn update(catalog: Catalog, product: &Product, keeps_sku: bool) -> impl Batch {
+    let sqlite = match keeps_sku {
+        true => sql!(sqlite: [UPDATE_ALL_BUT_SKU]),
+        false => sql!(sqlite: [row::UPDATE]),
+    };
+    let postgres = sql!(
         postgres: [row::UPDATE_KEEPING],
         many(3): [row::UPDATE_ALL, " RETURNING product.team_id, product.mode, product.id"],
-    )
-    .with(row::values(catalog.team_id, catalog.mode, product))
+    );
+    let values = row::values(catalog.team_id, catalog.mode, product);
+    (sqlite.with(values), postgres.with(values))
 }
 
 /// Adds products: PostgreSQL takes many rows in one round trip, as lists of values. Fails as [`insert`] does.
@@ -117,7 +132,7 @@ pub async fn update_all(
 ) -> Result<(), ScriptError> {
     if let Sql::Sqlite(_) = sql {
         for product in products {
-            sql.run(update(catalog, product)).await?;
+            sql.run(update(catalog, product, false)).await?;
         }
         return Ok(());
     }

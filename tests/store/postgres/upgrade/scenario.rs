@@ -142,7 +142,11 @@ async fn sell(app: &App, store: &Store, team: TeamId) {
         ..app.get_product(&key, b).await.unwrap()
     };
     let catalog = key.catalog();
-    let take = async move |sql: Sql<'_>| sql.run(product::update(catalog, &taken)).await.map(drop);
+    let take = async move |sql: Sql<'_>| {
+        sql.run(product::update(catalog, &taken, false))
+            .await
+            .map(drop)
+    };
     let refused = store.write(Holder::Service, take).await;
     assert!(matches!(refused, Err(Error::DuplicateSku)), "{refused:?}");
     app.list_products(&key, StatusFilter::Active, 10, None)
