@@ -280,6 +280,11 @@ impl App {
         &self.import_turns
     }
 
+    /// Whether what is read for `holder` is likely to wait for the disk.
+    pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
+        self.store.waits_for_disk(holder)
+    }
+
     /// How many times as long as an import kept others waiting its team owes as rest.
     pub(crate) fn import_rest(&self) -> u32 {
         self.store.import_rest()

@@ -20,6 +20,7 @@ use crate::admin::ReplicaState;
 use crate::admin::metrics::Load;
 use crate::app::App;
 use crate::budget::Budget;
+use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
 use crate::limit::Limits;
 use crate::oidc::Provider;
@@ -37,6 +38,8 @@ pub struct Context {
     pub(super) lists: Turns,
     /// The turns in which pages are made that users have of their own.
     pub(super) own_pages: Turns,
+    /// Those in which either are made for who is likely to wait for the disk.
+    pub(super) slow: Turns,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
     /// The heads of requests that wait to begin. Not among the bodies: a caller's own would be refused for these.
@@ -85,8 +88,16 @@ impl Context {
     /// # Errors
     /// [`Error::Overloaded`] when too many wait, or it takes too long.
     pub(crate) async fn own_page_turn(&self, user_id: UserId) -> Result<(), Rejection<Error>> {
-        let turn = self.own_pages.next(user_id.into()).await;
-        turn.map_err(Rejection::Error)
+        let turns = self.unless_slow(user_id.into(), &self.own_pages);
+        turns.next(user_id.into()).await.map_err(Rejection::Error)
+    }
+
+    /// Returns the turns in which what `holder` has asked for is made: these, unless it is likely to wait for the disk.
+    pub(super) fn unless_slow<'a>(&'a self, holder: Holder, turns: &'a Turns) -> &'a Turns {
+        match self.app.waits_for_disk(holder) {
+            true => &self.slow,
+            false => turns,
+        }
     }
 
     /// Returns the state of a server of `app`; requests are logged to `log`.
@@ -121,6 +132,7 @@ impl Context {
             arrivals: Arrivals::new(Handle::current()),
             lists: Turns::on(&settings.database),
             own_pages: Turns::of_users(&settings.database),
+            slow: Turns::of_slow(),
             bodies,
             beginning,
             listing,

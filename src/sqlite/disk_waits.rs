@@ -1,68 +1,112 @@
-//! Notices when reads wait for the disk, which a thread that also serves others must not do.
+//! Notices when scripts wait for the disk, which a thread that also serves others must not do.
 //!
-//! 1. A read that takes [`LONG`] has waited for the disk or for a core. From then on, reads are watched for [`KEPT`]: the
-//!    system is asked how often the thread has slept, which it does for the disk only. To ask each time would cost as much as
-//!    a fifth of a read.
-//! 2. While a read has slept within the last [`KEPT`], others are likely to.
+//! 1. A script that takes [`LONG`] has waited for the disk, for a core or for another thread. From then on, scripts are watched
+//!    for [`WATCHED`]: the system is asked how often it had to read the disk for the thread. To ask each time would cost as
+//!    much as a fifth of a read.
+//! 2. If that was [found](DiskWaits::found) within this time, other scripts [may wait](DiskWaits::may_come), too.
+//! 3. Those of whoever had to wait within [`REMEMBERED`] are [likely](DiskWaits::are_likely_of) to do so again. Most callers
+//!    read what is in memory, whatever others do.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use foldhash::HashMap;
 use nix::sys::resource::{UsageWho, getrusage};
 
-use crate::tally::Count;
+use crate::domain::holder::Holder;
 
-/// Many times as long as a read takes in memory, and as handing it to another thread does.
+/// Many times as long as most scripts take in memory, and as handing one to another thread does.
 const LONG: Duration = Duration::from_micros(200);
 
 /// Until then, callers have come back that read what is not in memory.
-const KEPT: Duration = Duration::from_secs(60);
+const WATCHED: Duration = Duration::from_secs(60);
 
-/// Whose sleeping is counted.
+/// Long enough that whoever pauses in between has little of the time of those who had not to wait.
+const REMEMBERED: Duration = Duration::from_secs(10);
+
+/// How many of these are remembered at most. Beyond that, the others count as new.
+const HOLDERS: usize = 10_000;
+
+/// Whose disk reads are counted.
 #[cfg(target_os = "linux")]
-const READER: UsageWho = UsageWho::RUSAGE_THREAD;
-/// Elsewhere all threads count as one: more reads than necessary seem to sleep.
+const THREAD: UsageWho = UsageWho::RUSAGE_THREAD;
+/// Elsewhere all threads count as one: more scripts than necessary seem to wait.
 #[cfg(not(target_os = "linux"))]
-const READER: UsageWho = UsageWho::RUSAGE_SELF;
+const THREAD: UsageWho = UsageWho::RUSAGE_SELF;
 
-/// Whether reads wait for the disk.
+/// Which scripts wait for the disk. Times are in nanoseconds from the beginning.
 #[derive(Debug)]
 pub(super) struct DiskWaits {
     begun: Instant,
-    /// Until when reads are watched, in nanoseconds from the beginning.
+    /// How often the disk was read for this thread.
+    disk_reads: fn() -> i64,
+    /// Until when scripts are watched.
     watched: AtomicU64,
-    /// Until when they are likely to wait, in the same way.
-    likely: AtomicU64,
+    /// Until when some may wait.
+    may_come: AtomicU64,
+    /// Until when those of a holder are likely to.
+    likely: Mutex<HashMap<Holder, u64>>,
 }
 
 impl DiskWaits {
     pub(super) fn new() -> DiskWaits {
+        DiskWaits::counting(disk_reads)
+    }
+
+    fn counting(disk_reads: fn() -> i64) -> DiskWaits {
         DiskWaits {
             begun: Instant::now(),
+            disk_reads,
             watched: AtomicU64::new(0),
-            likely: AtomicU64::new(0),
+            may_come: AtomicU64::new(0),
+            likely: Mutex::default(),
         }
     }
 
-    /// Step 2: whether a read is likely to wait for the disk.
-    pub(super) fn are_likely(&self) -> bool {
-        self.is_before(&self.likely)
+    /// Step 2: whether a script may wait for the disk.
+    pub(super) fn may_come(&self) -> bool {
+        self.is_before(&self.may_come)
     }
 
-    /// Step 1: makes a read, and adds to `slow` if it was found to wait for the disk.
-    pub(super) fn noticed<T>(&self, slow: &Count, read: impl FnOnce() -> T) -> T {
-        let slept = self.is_before(&self.watched).then(sleeps);
+    /// Step 3: whether one of `holder` is likely to.
+    pub(super) fn are_likely_of(&self, holder: Holder) -> bool {
+        let end = self.likely().get(&holder).copied();
+        end.is_some_and(|end| self.now() < end)
+    }
+
+    /// Step 1: runs a script of `holder`. Also returns whether it was found to wait for the disk.
+    pub(super) fn noticed<T>(&self, holder: Holder, script: impl FnOnce() -> T) -> (T, bool) {
+        let before = self.is_before(&self.watched).then(self.disk_reads);
         let came = Instant::now();
-        let answer = read();
-        if came.elapsed() >= LONG {
-            let until = self.now() + KEPT.as_nanos() as u64;
-            self.watched.store(until, Ordering::Relaxed);
-            if slept.is_some_and(|before| sleeps() > before) {
-                self.likely.store(until, Ordering::Relaxed);
-                slow.one();
-            }
+        let answer = script();
+        if came.elapsed() < LONG {
+            return (answer, false);
         }
-        answer
+        self.watched
+            .store(self.now() + nanos(WATCHED), Ordering::Relaxed);
+        let has_waited = before.is_some_and(|before| (self.disk_reads)() > before);
+        if has_waited {
+            self.found(holder);
+        }
+        (answer, has_waited)
+    }
+
+    /// Notes that a script of `holder` has waited for the disk.
+    pub(super) fn found(&self, holder: Holder) {
+        let now = self.now();
+        self.may_come.store(now + nanos(WATCHED), Ordering::Relaxed);
+        self.remember(holder, now);
+    }
+
+    fn remember(&self, holder: Holder, now: u64) {
+        let mut likely = self.likely();
+        if likely.len() >= HOLDERS && !likely.contains_key(&holder) {
+            likely.retain(|_, end| now < *end);
+        }
+        if likely.len() < HOLDERS || likely.contains_key(&holder) {
+            likely.insert(holder, now + nanos(REMEMBERED));
+        }
     }
 
     fn is_before(&self, end: &AtomicU64) -> bool {
@@ -72,40 +116,89 @@ impl DiskWaits {
     }
 
     fn now(&self) -> u64 {
-        // 584 years fit into 64 bits of nanoseconds.
-        self.begun.elapsed().as_nanos() as u64
+        nanos(self.begun.elapsed())
+    }
+
+    fn likely(&self) -> MutexGuard<'_, HashMap<Holder, u64>> {
+        // Nothing panics while it is locked.
+        self.likely.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How often this thread has waited for something.
-fn sleeps() -> i64 {
-    getrusage(READER).map_or(0, |usage| usage.voluntary_context_switches())
+/// 584 years fit into 64 bits of nanoseconds.
+fn nanos(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}
+
+/// A page of the mapped file that was not in memory, or what was read in another way.
+fn disk_reads() -> i64 {
+    getrusage(THREAD).map_or(0, |usage| usage.major_page_faults() + usage.block_reads())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::thread::sleep;
+
+    use uuid::Uuid;
 
     use super::*;
 
-    #[test]
-    fn reads_that_sleep_are_noticed_from_the_second_one_on() {
-        let (waits, slow) = (DiskWaits::new(), Count::default());
-        waits.noticed(&slow, || sleep(LONG));
-        assert_eq!((waits.are_likely(), slow.get()), (false, 0));
-        waits.noticed(&slow, || sleep(LONG));
-        assert_eq!((waits.are_likely(), slow.get()), (true, 1));
+    thread_local! {
+        static READS: Cell<i64> = const { Cell::new(0) };
+    }
+
+    fn team(number: u128) -> Holder {
+        Holder::Team(Uuid::from_u128(number))
     }
 
     #[test]
-    fn work_is_no_waiting_however_long_it_takes() {
-        let (waits, slow) = (DiskWaits::new(), Count::default());
-        for _ in 0..2 {
-            waits.noticed(&slow, || {
-                let begun = Instant::now();
-                while begun.elapsed() < LONG {}
-            });
+    fn scripts_that_wait_for_the_disk_are_noticed_from_the_second_one_on() {
+        let waits = DiskWaits::counting(|| READS.get());
+        let wait = || {
+            sleep(LONG);
+            READS.set(READS.get() + 1);
+        };
+        for found in [false, true] {
+            assert_eq!(waits.noticed(team(1), wait), ((), found));
+            assert_eq!(waits.may_come(), found);
         }
-        assert_eq!((waits.are_likely(), slow.get()), (false, 0));
+        assert!(waits.are_likely_of(team(1)));
+        assert!(!waits.are_likely_of(team(2)));
+    }
+
+    #[test]
+    fn waiting_for_anything_else_is_none_however_long_it_takes() {
+        let waits = DiskWaits::counting(|| READS.get());
+        for _ in 0..2 {
+            assert_eq!(waits.noticed(team(1), || sleep(LONG)), ((), false));
+        }
+        assert!(!waits.may_come());
+    }
+
+    #[test]
+    fn what_is_read_from_a_file_in_memory_is_no_waiting() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, vec![1; 1 << 20]).unwrap();
+        let waits = DiskWaits::new();
+        for _ in 0..10 {
+            let read = || {
+                sleep(LONG);
+                std::fs::read(&file).unwrap().len()
+            };
+            assert_eq!(waits.noticed(team(1), read), (1 << 20, false));
+        }
+    }
+
+    #[test]
+    fn so_many_are_remembered_at_most_and_those_of_before_are_forgotten() {
+        let waits = DiskWaits::new();
+        for number in 0..2 * HOLDERS as u128 {
+            waits.remember(team(number), 0);
+        }
+        assert!(waits.are_likely_of(team(0)));
+        assert_eq!(waits.likely().len(), HOLDERS);
+        waits.remember(team(2 * HOLDERS as u128), nanos(REMEMBERED));
+        assert_eq!(waits.likely().len(), 1);
     }
 }

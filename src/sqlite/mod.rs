@@ -4,7 +4,7 @@
 //! - `wal.rs`: a thread that checkpoints the write-ahead log, so that no commit has to.
 //! - `connection.rs`: one connection, with the settings of all of them.
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
-//! - `disk_waits.rs`: notices when reads wait for the disk.
+//! - `disk_waits.rs`: notices when scripts wait for the disk.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
 //! - `inspect.rs`: inspects the file without changing it.
 //! - `copy.rs`: reads and writes the whole file, for a move to another store.
@@ -48,6 +48,7 @@ pub(crate) use connection::require_file;
 use connection::{bytes, connect, create_private, log_of, require_no_log_alone};
 pub(crate) use copy::{Copy, Made};
 pub use counts::{Counts, Numbers};
+use disk_waits::DiskWaits;
 pub use handle::Handle;
 pub(crate) use inspect::{Content, Inspection};
 #[cfg(test)]
@@ -70,6 +71,7 @@ pub struct Sqlite {
     writer: Writer,
     /// Empties the log of what is forgotten.
     emptying: Emptying,
+    disk_waits: Arc<DiskWaits>,
     counts: Arc<Counts>,
     path: PathBuf,
     found_version: i64,
@@ -101,15 +103,17 @@ impl Sqlite {
         cache.map_err(|error| OpenError::new(path, error))?;
         let own = connect(path).map_err(|error| OpenError::new(path, error))?;
         let counts = Arc::<Counts>::default();
+        let disk_waits = Arc::new(DiskWaits::new());
         let log = Checkpointer::start(&mut connection, own, Arc::clone(&file), &counts);
         let log = log.map_err(failed)?;
         let emptying = log.emptying();
-        let writer = Writer::start(connection, log, &counts).map_err(failed)?;
-        let readers = Readers::open(path, &counts).map_err(failed)?;
+        let writer = Writer::start(connection, log, &counts, &disk_waits).map_err(failed)?;
+        let readers = Readers::open(path, &counts, &disk_waits).map_err(failed)?;
         Ok(Sqlite {
             readers,
             writer,
             emptying,
+            disk_waits,
             counts,
             path: path.to_owned(),
             found_version,
@@ -119,13 +123,24 @@ impl Sqlite {
 
     /// Runs `script` in a transaction and returns once it is safe on disk. See [`writer`].
     ///
+    /// While scripts may wait for the disk, it is rehearsed before, as far as it only reads: then what it reads is in memory,
+    /// and no other change has to wait for it.
+    ///
     /// # Errors
     /// The error of `script`; [`Error::Unavailable`] when it could not be committed in time.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         holder: Holder,
-        script: impl Fn(&Handle) -> Result<T, Error> + Send + 'static,
+        script: impl Fn(&Handle) -> Result<T, Error> + Send + Sync + 'static,
     ) -> Result<T, Error> {
+        if self.readers.take_turns() {
+            let rehearse = |handle: &Handle| {
+                // What it comes to is of no interest: at the latest, its first change fails here.
+                let _ = script(handle);
+                Ok(())
+            };
+            self.readers.read(holder, rehearse).await?;
+        }
         self.writer.write(holder, script).await
     }
 
@@ -139,6 +154,11 @@ impl Sqlite {
         script: impl FnOnce(&Handle) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.readers.read(holder, script).await
+    }
+
+    /// Whether what `holder` reads is likely to wait for the disk.
+    pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
+        self.disk_waits.may_come() && self.disk_waits.are_likely_of(holder)
     }
 
     /// The counters of the store, and its current state. This asks the system for the length of two files.
@@ -181,13 +201,13 @@ impl Sqlite {
     ///
     /// # Errors
     /// [`Error::Unavailable`] when it cannot be read.
-    pub(crate) async fn schema_is_current(&self) -> Result<bool, Error> {
+    pub(crate) fn schema_is_current(&self) -> Result<bool, Error> {
         let version = |connection: &Connection| {
             connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
         };
-        let read = |handle: &Handle| handle.with(version).map_err(error::to_domain);
-        let found = self.read(Holder::Service, read).await?;
-        Ok(found >= migrate::VERSION)
+        let look = |handle: &Handle| handle.with(version).map_err(error::to_domain);
+        // It is in the first page, which each read needs.
+        Ok(self.readers.look(look)? >= migrate::VERSION)
     }
 
     /// Whether the disk takes a change of one page: the version of the schema is written again unchanged. Another
@@ -196,7 +216,7 @@ impl Sqlite {
     /// # Errors
     /// As [`write`](Sqlite::write), when it is not the disk that refuses.
     pub(crate) async fn try_to_write(&self) -> Result<bool, Error> {
-        let written = self.write(Holder::Service, |handle| {
+        let written = self.writer.write(Holder::Service, |handle| {
             let same = |connection: &Connection| {
                 let version: i64 =
                     connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -228,9 +248,30 @@ impl Sqlite {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use tempfile::TempDir;
 
     use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_change_is_rehearsed_while_scripts_may_wait_for_the_disk() {
+        let folder = TempDir::new().unwrap();
+        let store = Sqlite::open(folder.path().join("test.db")).unwrap();
+        let runs = Arc::new(AtomicUsize::new(0));
+        let change = async || {
+            let its = Arc::clone(&runs);
+            let script = move |handle: &Handle| {
+                its.fetch_add(1, Ordering::SeqCst);
+                handle.execute("UPDATE team SET name = name", [])
+            };
+            store.write(Holder::Service, script).await.unwrap();
+            runs.swap(0, Ordering::SeqCst)
+        };
+        assert_eq!(change().await, 1);
+        store.disk_waits.found(Holder::Service);
+        assert_eq!(change().await, 2);
+    }
 
     #[tokio::test]
     async fn a_schema_is_current_from_the_version_that_this_binary_knows() {
@@ -243,11 +284,7 @@ mod tests {
             elsewhere
                 .pragma_update(None, "user_version", version)
                 .unwrap();
-            assert_eq!(
-                store.schema_is_current().await.unwrap(),
-                current,
-                "{version}"
-            );
+            assert_eq!(store.schema_is_current().unwrap(), current, "{version}");
         }
     }
 }

@@ -4,9 +4,10 @@
 //!    microseconds, less than handing it to another thread and back (`tests/throughput.rs` measures both: handing over takes
 //!    two to three times the processor time). In WAL mode a reader never waits for the writer. Since a read never suspends, an
 //!    async thread holds at most one connection, and the pool has one for each of them, so taking one never waits either.
-//! 2. While reads [wait for the disk](DiskWaits), as they do where the file is larger than memory, each is made on a thread
-//!    that serves nobody else meanwhile, [a few](SLOW_READS) at once. Their callers take [turns](Turns), so that one who reads
-//!    what is not in memory delays only those who do the same.
+//! 2. While reads [may wait for the disk](DiskWaits), as where the file is larger than memory, each is made on a thread that
+//!    serves nobody else meanwhile. Callers take [turns](Turns): [a few](AT_ONCE) at once of those who are likely to wait for
+//!    the disk, and as many of the others. So nobody who reads what is in memory waits for those who do not, however many
+//!    these are.
 //!
 //! Readers map the file into memory instead of copying its pages: a product drawn at random is on two or three pages that no
 //! cache of SQLite's own has, and copying them cost more than searching them. The mapped memory is the system's cache of the
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use r2d2::PooledConnection;
 use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
-use tokio::task::block_in_place;
+use tokio::task::{block_in_place, yield_now};
 
 use super::connection::connect;
 use super::counts::Counts;
@@ -39,8 +40,8 @@ use crate::turns::Turns;
 /// (`.cargo/config.toml`), 2 GiB by default, and reads the rest as before.
 const MAPPED: i64 = 1 << 40;
 
-/// How many reads wait for the disk at once: more than most disks do at the same time.
-const SLOW_READS: u32 = 16;
+/// How many reads of either kind are made at once: as many as most disks do at the same time. Each thread keeps some memory.
+const AT_ONCE: u32 = 8;
 
 /// How long closing a store waits for its readers: much longer than closing them takes.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -88,17 +89,23 @@ pub(super) struct Readers {
     pool: Option<r2d2::Pool<Manager>>,
     /// Disconnected once the pool and all of its connections are gone.
     open: Mutex<Receiver<()>>,
-    disk_waits: DiskWaits,
-    /// Those of step 2.
-    turns: Turns,
+    disk_waits: Arc<DiskWaits>,
+    /// Of those who are likely to wait for the disk.
+    slow: Turns,
+    /// Of the others, while somebody may.
+    quick: Turns,
     counts: Arc<Counts>,
 }
 
 impl Readers {
-    pub(super) fn open(path: &Path, counts: &Arc<Counts>) -> Result<Readers, Cause> {
+    pub(super) fn open(
+        path: &Path,
+        counts: &Arc<Counts>,
+        disk_waits: &Arc<DiskWaits>,
+    ) -> Result<Readers, Cause> {
         let (open, closed) = channel();
         let pool = r2d2::Pool::builder()
-            .max_size(async_threads() + SLOW_READS)
+            .max_size(async_threads() + 2 * AT_ONCE)
             .min_idle(Some(async_threads()))
             .test_on_check_out(false)
             .idle_timeout(None)
@@ -111,8 +118,9 @@ impl Readers {
         Ok(Readers {
             pool: Some(pool),
             open: Mutex::new(closed),
-            disk_waits: DiskWaits::new(),
-            turns: Turns::new(SLOW_READS as usize, &counts.refused),
+            disk_waits: Arc::clone(disk_waits),
+            slow: Turns::new(AT_ONCE as usize, &counts.refused),
+            quick: Turns::new(AT_ONCE as usize, &counts.refused),
             counts: Arc::clone(counts),
         })
     }
@@ -126,11 +134,27 @@ impl Readers {
         holder: Holder,
         script: impl FnOnce(&Handle) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        if self.disk_waits.are_likely() && may_block() {
+        if self.take_turns() {
             // In a box, so that the futures of requests stay small: they are moved more than once.
             return Box::pin(self.read_in_turn(holder, script)).await;
         }
-        self.read_here(None, script)
+        self.read_here(holder, None, script)
+    }
+
+    /// Whether scripts are made as in step 2.
+    pub(super) fn take_turns(&self) -> bool {
+        self.disk_waits.may_come() && may_block()
+    }
+
+    /// Runs a script that reads what is in memory in any case.
+    ///
+    /// # Errors
+    /// As for [`read`](Readers::read).
+    pub(super) fn look<T>(
+        &self,
+        script: impl FnOnce(&Handle) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        script(&self.reader(None)?.handle)
     }
 
     /// Step 2.
@@ -140,19 +164,32 @@ impl Readers {
         script: impl FnOnce(&Handle) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let came = Instant::now();
-        let _turn = self.turns.take(holder).await?;
-        block_in_place(|| self.read_here(Some(came), script))
+        let turns = match self.disk_waits.are_likely_of(holder) {
+            true => &self.slow,
+            false => &self.quick,
+        };
+        let turn = turns.take(holder).await?;
+        let answer = block_in_place(|| self.read_here(holder, Some(came), script));
+        drop(turn);
+        // What else the caller does is done on the async threads, or there would soon be a hundred others.
+        yield_now().await;
+        answer
     }
 
     /// Step 1. The caller has waited since it `came`.
     fn read_here<T>(
         &self,
+        holder: Holder,
         came: Option<Instant>,
         script: impl FnOnce(&Handle) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let reader = self.reader(came)?;
-        let slow = &self.counts.slow_reads;
-        self.disk_waits.noticed(slow, || script(&reader.handle))
+        let read = || script(&reader.handle);
+        let (answer, is_slow) = self.disk_waits.noticed(holder, read);
+        if is_slow {
+            self.counts.slow_reads.one();
+        }
+        answer
     }
 
     /// A free connection, for one script.
@@ -229,7 +266,7 @@ mod tests {
     fn open(folder: &TempDir) -> Readers {
         let path = folder.path().join("test.db");
         create_private(&path).unwrap();
-        Readers::open(&path, &Arc::default()).unwrap()
+        Readers::open(&path, &Arc::default(), &Arc::new(DiskWaits::new())).unwrap()
     }
 
     fn team(number: u128) -> Holder {
@@ -237,25 +274,22 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn whoever_reads_what_is_not_in_memory_holds_up_nobody_else() {
+    async fn whoever_reads_what_is_in_memory_waits_for_nobody_who_does_not() {
         let folder = TempDir::new().unwrap();
         let readers = Arc::new(open(&folder));
-        for _ in 0..2 {
-            let slow = |_: &_| {
-                sleep(MOMENT);
-                Ok(())
-            };
-            readers.read(team(1), slow).await.unwrap();
+        let teams = 1..=2 * u128::from(AT_ONCE);
+        for number in teams.clone() {
+            readers.disk_waits.found(team(number));
         }
         let disk_answers = Arc::new(AtomicBool::new(false));
         let answers = Arc::clone(&disk_answers);
         // No timer of the runtime fires while its only thread waits.
         std::thread::spawn(move || {
-            sleep(10_000 * MOMENT);
+            sleep(9_000 * MOMENT);
             answers.store(true, Ordering::SeqCst);
         });
-        let slow: Vec<_> = (0..100)
-            .map(|_| {
+        let slow: Vec<_> = teams
+            .map(|number| {
                 let (readers, answers) = (Arc::clone(&readers), Arc::clone(&disk_answers));
                 tokio::spawn(async move {
                     let wait = |_: &_| {
@@ -264,24 +298,23 @@ mod tests {
                         }
                         Ok(())
                     };
-                    readers.read(team(1), wait).await
+                    readers.read(team(number), wait).await
                 })
             })
             .collect();
-        while readers.turns.state().0 < team(1).share(SLOW_READS as usize) {
+        while readers.slow.state() != (AT_ONCE as usize, AT_ONCE as usize) {
             tokio::task::yield_now().await;
             assert!(!disk_answers.load(Ordering::SeqCst), "few read at once");
         }
         let other = Arc::clone(&readers);
-        let other = tokio::spawn(async move { other.read(team(2), |_| Ok(())).await });
+        let other = tokio::spawn(async move { other.read(team(0), |_| Ok(())).await });
         other.await.unwrap().unwrap();
         assert!(
             !disk_answers.swap(true, Ordering::SeqCst),
             "the other waits"
         );
         for slow in slow {
-            // Some may be told that their turn would be too late.
-            let _ = slow.await.unwrap();
+            slow.await.unwrap().unwrap();
         }
     }
 

@@ -7,7 +7,8 @@
 //!    the queue is full, or the job's turn would not come within a second, it is `Unavailable` at once.
 //! 2. The thread takes one job of each line in turn, up to [`GROUP`](queue::GROUP), and begins one transaction (`BEGIN
 //!    IMMEDIATE`; while another process holds the lock, it waits for it).
-//! 3. Each job runs in turn. One that is refused before it has changed anything leaves nothing to undo. When one fails, or
+//! 3. Each job runs in turn. Once that takes [`LONG`], those that are left go back to where they were in their lines: what one
+//!    holder has sent may have to read a slow disk, and the next group has one of each holder again. One that is refused before it has changed anything leaves nothing to undo. When one fails, or
 //!    panics, after it has changed something, the transaction is rolled back and the group runs once more, now with each job
 //!    in a savepoint of its own: that job is undone alone, without any effect on the rest of the group. (A savepoint for
 //!    every job took a sixth of the processor time of a create, for something that only bugs bring about.)
@@ -30,6 +31,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::counts::Counts;
+use super::disk_waits::DiskWaits;
 use super::handle::Handle;
 use super::wal::Checkpointer;
 use crate::domain::Cause;
@@ -40,15 +42,21 @@ use queue::{Queue, Refused};
 /// How long a caller waits for the answer to a change, if its wait could not be foreseen.
 pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a group runs until no more of its jobs begin. Most take a hundred times less for all of them.
+const LONG: Duration = Duration::from_millis(20);
+
 /// The writing half of the store.
 pub(super) struct Writer {
     queue: Arc<Queue<Job>>,
     counts: Arc<Counts>,
+    disk_waits: Arc<DiskWaits>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// A change that waits for its turn.
 trait Change: Send {
+    /// On whose behalf it is made.
+    fn holder(&self) -> Holder;
     /// Whether the caller has stopped waiting for the answer.
     fn is_abandoned(&self) -> bool;
     /// When it entered the queue.
@@ -62,7 +70,9 @@ trait Change: Send {
 type Job = Box<dyn Change>;
 
 struct Pending<F, T> {
+    holder: Holder,
     script: F,
+    disk_waits: Arc<DiskWaits>,
     result: Option<Result<T, Error>>,
     reply: oneshot::Sender<Result<T, Error>>,
     came: Instant,
@@ -73,6 +83,10 @@ where
     F: Fn(&Handle) -> Result<T, Error> + Send,
     T: Send,
 {
+    fn holder(&self) -> Holder {
+        self.holder
+    }
+
     fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
     }
@@ -85,7 +99,14 @@ where
         handle.begin();
         // A script owns what it reads and alters none of it, and what it did in the database before a panic is rolled back:
         // nothing broken is seen again.
-        let result = catch_unwind(AssertUnwindSafe(|| (self.script)(handle)))
+        let script = || {
+            // Then those after it are rehearsed.
+            let (result, _) = self
+                .disk_waits
+                .noticed(self.holder, || (self.script)(handle));
+            result
+        };
+        let result = catch_unwind(AssertUnwindSafe(script))
             .unwrap_or_else(|panic| Err(Error::internal(panic_text(panic.as_ref()))));
         self.result.insert(result).is_ok()
     }
@@ -111,6 +132,7 @@ impl Writer {
         connection: Connection,
         mut log: Checkpointer,
         counts: &Arc<Counts>,
+        disk_waits: &Arc<DiskWaits>,
     ) -> Result<Writer, Cause> {
         let queue = Arc::new(Queue::new(Instant::now()));
         let (jobs, its) = (Served(Arc::clone(&queue)), Arc::clone(counts));
@@ -125,6 +147,7 @@ impl Writer {
         Ok(Writer {
             queue,
             counts: Arc::clone(counts),
+            disk_waits: Arc::clone(disk_waits),
             thread: Some(thread),
         })
     }
@@ -146,7 +169,9 @@ impl Writer {
         // The runtime's clock, which tests advance.
         let now = tokio::time::Instant::now().into_std();
         let job = Box::new(Pending {
+            holder,
             script,
+            disk_waits: Arc::clone(&self.disk_waits),
             result: None,
             reply,
             came: now,
@@ -204,22 +229,20 @@ fn commit_next(
     before: usize,
 ) -> Option<usize> {
     let mut group = queue.next(before)?;
-    let changes = group.len();
-    let begun = Instant::now();
-    for job in &group {
-        counts
-            .waits
-            .took(begun.saturating_duration_since(job.came()));
-    }
-
-    let outcome = transaction(handle, &mut group);
+    let (begun, mut left) = (Instant::now(), Vec::new());
+    let outcome = transaction(handle, &mut group, &mut left);
     if outcome.is_err() && !handle.with(Connection::is_autocommit) {
         // Whatever failed, the next group must find no transaction open.
         let _ = handle.execute("ROLLBACK", []);
     }
     let failed = outcome.err().map(|error| Shared(Arc::new(error)));
-    let now = Instant::now();
+    let (now, changes) = (Instant::now(), group.len());
+    queue.put_back(left, |job| job.holder());
     queue.end(now);
+    for job in &group {
+        let waited = begun.saturating_duration_since(job.came());
+        counts.waits.took(waited);
+    }
     counts.transactions.took(now - begun);
     match failed {
         None => counts.groups.note(group.len() as u64),
@@ -234,12 +257,14 @@ fn commit_next(
     Some(changes)
 }
 
-/// Runs one transaction around the whole group; abandoned jobs are taken out of it.
-fn transaction(handle: &Handle, group: &mut Vec<Job>) -> Result<(), Error> {
+/// Runs one transaction around the group; abandoned jobs are taken out of it, and so is what is `left` of it after [`LONG`].
+fn transaction(handle: &Handle, group: &mut Vec<Job>, left: &mut Vec<Job>) -> Result<(), Error> {
     handle.execute("BEGIN IMMEDIATE", [])?;
     // Only now: the wait for the lock may have been long.
     group.retain(|job| !job.is_abandoned());
-    if !run_together(handle, group)? {
+    let (ran, stays) = run_together(handle, group)?;
+    *left = group.split_off(ran);
+    if !stays {
         handle.execute("ROLLBACK", [])?;
         handle.execute("BEGIN IMMEDIATE", [])?;
         run_apart(handle, group)?;
@@ -248,17 +273,21 @@ fn transaction(handle: &Handle, group: &mut Vec<Job>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Step 3 as it nearly always goes. Returns false when a job has to be undone alone.
-fn run_together(handle: &Handle, group: &mut [Job]) -> Result<bool, Error> {
-    for job in group {
+/// Step 3 as it nearly always goes. Returns how many ran, and whether that stays: not if the last has to be undone alone.
+fn run_together(handle: &Handle, group: &mut [Job]) -> Result<(usize, bool), Error> {
+    let (begun, all) = (Instant::now(), group.len());
+    for (at, job) in group.iter_mut().enumerate() {
+        if at > 0 && begun.elapsed() >= LONG {
+            return Ok((at, true));
+        }
         let before = handle.with(Connection::total_changes);
         let keep = job.run(handle);
         require_transaction(handle)?;
         if !keep && handle.with(Connection::total_changes) != before {
-            return Ok(false);
+            return Ok((at + 1, false));
         }
     }
-    Ok(true)
+    Ok((all, true))
 }
 
 /// Step 3 with a savepoint for each job.

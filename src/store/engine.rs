@@ -124,6 +124,14 @@ impl Store {
         }
     }
 
+    /// Whether what `holder` reads is likely to wait for a disk that SQLite reads.
+    pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
+        match self {
+            Store::Sqlite(sqlite) => sqlite.waits_for_disk(holder),
+            Store::Postgres(_) => false,
+        }
+    }
+
     /// How many imports are worked on at once. SQLite reads on the calling thread and has one writer, so one. On PostgreSQL an
     /// import waits in the queue of its team, which the team can make as long as it likes, and others go on meanwhile; each
     /// takes up to some forty megabytes of memory.
@@ -202,7 +210,7 @@ impl Store {
     pub(crate) async fn state(&self) -> Result<State, Error> {
         match self {
             Store::Sqlite(sqlite) => Ok(State {
-                schema_is_current: sqlite.schema_is_current().await?,
+                schema_is_current: sqlite.schema_is_current()?,
                 takes_changes: true,
             }),
             Store::Postgres(postgres) => {

@@ -122,6 +122,15 @@ impl<J> Queue<J> {
         Some(group)
     }
 
+    /// Puts back what is left of a group, in its order, to where it was.
+    pub(super) fn put_back(&self, left: Vec<J>, holder: impl Fn(&J) -> Holder) {
+        let mut state = self.state();
+        for change in left.into_iter().rev() {
+            let holder = holder(&change);
+            state.put_back(holder, change);
+        }
+    }
+
     /// The group under way has ended.
     pub(super) fn end(&self, now: Instant) {
         let mut state = self.state();
@@ -201,6 +210,16 @@ impl<J> State<J> {
         }
     }
 
+    fn put_back(&mut self, holder: Holder, change: J) {
+        self.queued += 1;
+        if holder == Holder::Attempts {
+            return self.attempts.push_front(change);
+        }
+        self.lines.entry(holder).or_default().push_front(change);
+        self.ring.retain(|other| *other != holder);
+        self.ring.push_front(holder);
+    }
+
     /// Step 1: a group of attempts, if it is their turn. Returns whether it was.
     fn take_attempts(&mut self, group: &mut Vec<J>) -> bool {
         let is_their_turn = !self.were_attempts || self.ring.is_empty();
@@ -271,6 +290,23 @@ mod tests {
                 Err(refused) => return (admitted, refused),
             }
         }
+    }
+
+    #[test]
+    fn what_is_put_back_is_the_next_group_in_its_order() {
+        let now = Instant::now();
+        let queue = Queue::new(now);
+        for change in [11, 12, 21, 31] {
+            queue.put(team(change / 10), change, now).unwrap();
+        }
+        let mut group = queue.next(1).unwrap();
+        assert_eq!(group, [11, 21, 31, 12]);
+        for change in [13, 41] {
+            queue.put(team(change / 10), change, now).unwrap();
+        }
+        queue.put_back(group.split_off(1), |change| team(change / 10));
+        assert_eq!(queue.queued(), 5);
+        assert_eq!(queue.next(1).unwrap(), [21, 31, 12, 41, 13]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::future::Future;
+use std::path::Path;
 use std::sync::mpsc;
 
 use futures::FutureExt;
@@ -32,7 +33,8 @@ fn writer() -> (TempDir, Writer) {
     let own = Connection::open(&path).unwrap();
     let file = Arc::new(File::open(&path).unwrap());
     let log = Checkpointer::start(&mut connection, own, file, &Arc::default()).unwrap();
-    let writer = Writer::start(connection, log, &Arc::default()).unwrap();
+    let disk_waits = Arc::new(DiskWaits::new());
+    let writer = Writer::start(connection, log, &Arc::default(), &disk_waits).unwrap();
     (folder, writer)
 }
 
@@ -41,7 +43,11 @@ fn elsewhere(folder: &TempDir) -> Connection {
 }
 
 fn numbers(folder: &TempDir) -> Vec<i64> {
-    let connection = elsewhere(folder);
+    numbers_at(folder.path())
+}
+
+fn numbers_at(folder: &Path) -> Vec<i64> {
+    let connection = Connection::open(folder.join("test.db")).unwrap();
     let mut all = connection
         .prepare("SELECT value FROM number ORDER BY value")
         .unwrap();
@@ -100,6 +106,42 @@ async fn a_change_of_another_holder_is_in_the_next_group_however_much_waits() {
     held.await.unwrap();
     join_all(others).await;
     assert_eq!(numbers(&folder).len(), 2 * GROUP);
+}
+
+#[tokio::test]
+async fn a_group_that_takes_long_ends_and_what_is_left_is_the_next_in_its_order() {
+    let (folder, writer) = writer();
+    let (held, release) = hold(&writer).await;
+    let change = |holder, value, takes| {
+        let path = folder.path().to_owned();
+        let change = move |sql: &Handle| {
+            std::thread::sleep(takes);
+            insert(sql, value)?;
+            // What the groups before have inserted.
+            Ok(numbers_at(&path))
+        };
+        writer.write(holder, change).boxed()
+    };
+    let (long, short) = (LONG, Duration::ZERO);
+    let mut changes = [
+        change(TEAM, 1, long),
+        change(TEAM, 2, short),
+        change(TEAM, 3, short),
+        change(Holder::Service, 4, long),
+    ];
+    for change in &mut changes {
+        queue(change).await;
+    }
+    release.send(()).unwrap();
+    held.await.unwrap();
+    let seen: Vec<_> = join_all(changes)
+        .await
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
+    // One of each holder in turn, so 4 is before 2.
+    assert_eq!(seen, [vec![], vec![1, 4], vec![1, 4], vec![1]]);
+    assert_eq!(numbers(&folder), [1, 2, 3, 4]);
 }
 
 #[tokio::test]
