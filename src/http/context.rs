@@ -20,7 +20,6 @@ use crate::admin::ReplicaState;
 use crate::admin::metrics::Load;
 use crate::app::App;
 use crate::budget::Budget;
-use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
 use crate::limit::Limits;
 use crate::oidc::Provider;
@@ -35,11 +34,12 @@ pub struct Context {
     /// The turns in which requests begin while many arrive.
     pub(super) arrivals: Arrivals,
     /// The turns in which lists are made.
-    pub(super) lists: Turns,
+    lists: Turns,
     /// The turns in which pages are made that users have of their own.
-    pub(super) own_pages: Turns,
-    /// Those in which either are made for who is likely to wait for the disk.
-    pub(super) slow: Turns,
+    own_pages: Turns,
+    /// Both while they may wait for the disk.
+    waiting_lists: Turns,
+    waiting_own_pages: Turns,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
     /// The heads of requests that wait to begin. Not among the bodies: a caller's own would be refused for these.
@@ -88,15 +88,18 @@ impl Context {
     /// # Errors
     /// [`Error::Overloaded`] when too many wait, or it takes too long.
     pub(crate) async fn own_page_turn(&self, user_id: UserId) -> Result<(), Rejection<Error>> {
-        let turns = self.unless_slow(user_id.into(), &self.own_pages);
+        let turns = match self.app.may_wait_for_disk() {
+            true => &self.waiting_own_pages,
+            false => &self.own_pages,
+        };
         turns.next(user_id.into()).await.map_err(Rejection::Error)
     }
 
-    /// Returns the turns in which what `holder` has asked for is made: these, unless it is likely to wait for the disk.
-    pub(super) fn unless_slow<'a>(&'a self, holder: Holder, turns: &'a Turns) -> &'a Turns {
-        match self.app.waits_for_disk(holder) {
-            true => &self.slow,
-            false => turns,
+    /// Returns the turns in which lists are made now.
+    pub(super) fn list_turns(&self) -> &Turns {
+        match self.app.may_wait_for_disk() {
+            true => &self.waiting_lists,
+            false => &self.lists,
         }
     }
 
@@ -132,7 +135,8 @@ impl Context {
             arrivals: Arrivals::new(Handle::current()),
             lists: Turns::on(&settings.database),
             own_pages: Turns::of_users(&settings.database),
-            slow: Turns::of_slow(),
+            waiting_lists: Turns::of_waiting(),
+            waiting_own_pages: Turns::of_waiting_users(),
             bodies,
             beginning,
             listing,

@@ -11,8 +11,8 @@
 //!    list may take twenty times what another does. On PostgreSQL a list mostly waits for its connection, for which there are
 //!    turns already; whoever held one of the few turns of all meanwhile would keep others from making theirs. What users have
 //!    of their own, such as the page of their account, or a form that they are shown again, is made in turns apart from those
-//!    of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team. On SQLite, who is
-//!    likely to wait for the disk has turns apart from all these, as on PostgreSQL ([`Turns::of_slow`]).
+//!    of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team. While SQLite may wait
+//!    for the disk, turns are as on PostgreSQL.
 //! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
 //!    list made without a pause would be done before the next could wait for it, and of those that wait, each would be made
 //!    right behind the one before.)
@@ -161,8 +161,13 @@ impl Turns {
     pub(super) fn on(database: &Database) -> Turns {
         match database {
             Database::Sqlite(_) => Turns::leaving_a_core(),
-            Database::Postgres(_) => Turns::of_each(2 * cores()),
+            Database::Postgres(_) => Turns::of_waiting(),
         }
+    }
+
+    /// For what mostly waits: two for each core and holder.
+    pub(super) fn of_waiting() -> Turns {
+        Turns::of_each(2 * cores())
     }
 
     /// One turn for each core except one, for all together.
@@ -173,16 +178,15 @@ impl Turns {
     /// For what users have of their own: one turn for each core except one, for all together; on PostgreSQL eight for each
     /// core.
     pub(super) fn of_users(database: &Database) -> Turns {
-        let at_once = match database {
-            Database::Sqlite(_) => all_but_one(),
-            Database::Postgres(_) => 8 * cores(),
-        };
-        Turns::of_all(at_once, ROOM_OF_USERS)
+        match database {
+            Database::Sqlite(_) => Turns::of_all(all_but_one(), ROOM_OF_USERS),
+            Database::Postgres(_) => Turns::of_waiting_users(),
+        }
     }
 
-    /// For what mostly waits for the disk: one for each holder.
-    pub(super) fn of_slow() -> Turns {
-        Turns::of_each(1)
+    /// The same for what mostly waits: eight for each core.
+    pub(super) fn of_waiting_users() -> Turns {
+        Turns::of_all(8 * cores(), ROOM_OF_USERS)
     }
 
     /// So many for each holder, with [`LINE`] more that wait.

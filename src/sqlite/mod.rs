@@ -156,9 +156,9 @@ impl Sqlite {
         self.readers.read(holder, script).await
     }
 
-    /// Whether what `holder` reads is likely to wait for the disk.
-    pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
-        self.disk_waits.may_come() && self.disk_waits.are_likely_of(holder)
+    /// Whether what is read may wait for the disk.
+    pub(crate) fn may_wait_for_disk(&self) -> bool {
+        self.disk_waits.may_come()
     }
 
     /// The counters of the store, and its current state. This asks the system for the length of two files.

@@ -164,11 +164,16 @@ impl Readers {
         script: impl FnOnce(&Handle) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let came = Instant::now();
-        let turns = match self.disk_waits.are_likely_of(holder) {
-            true => &self.slow,
-            false => &self.quick,
+        let is_slow = || self.disk_waits.are_likely_of(holder);
+        let mut turn = match is_slow() {
+            true => None,
+            false => Some(self.quick.take(holder).await?),
         };
-        let turn = turns.take(holder).await?;
+        // Also if it was found out while this waited.
+        if is_slow() {
+            drop(turn);
+            turn = Some(self.slow.take(holder).await?);
+        }
         let answer = block_in_place(|| self.read_here(holder, Some(came), script));
         drop(turn);
         // What else the caller does is done on the async threads, or there would soon be a hundred others.

@@ -124,10 +124,10 @@ impl Store {
         }
     }
 
-    /// Whether what `holder` reads is likely to wait for a disk that SQLite reads.
-    pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
+    /// Whether what SQLite reads may wait for the disk.
+    pub(crate) fn may_wait_for_disk(&self) -> bool {
         match self {
-            Store::Sqlite(sqlite) => sqlite.waits_for_disk(holder),
+            Store::Sqlite(sqlite) => sqlite.may_wait_for_disk(),
             Store::Postgres(_) => false,
         }
     }
