@@ -165,15 +165,15 @@ impl Readers {
     ) -> Result<T, Error> {
         let came = Instant::now();
         let is_slow = || self.disk_waits.are_likely_of(holder);
-        let mut turn = match is_slow() {
+        let quick = match is_slow() {
             true => None,
             false => Some(self.quick.take(holder).await?),
         };
-        // Also if it was found out while this waited.
-        if is_slow() {
-            drop(turn);
-            turn = Some(self.slow.take(holder).await?);
-        }
+        // It may have been found out while this waited.
+        let turn = match quick.filter(|_| !is_slow()) {
+            Some(turn) => turn,
+            None => self.slow.take(holder).await?,
+        };
         let answer = block_in_place(|| self.read_here(holder, Some(came), script));
         drop(turn);
         // What else the caller does is done on the async threads, or there would soon be a hundred others.
