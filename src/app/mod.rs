@@ -280,9 +280,9 @@ impl App {
         &self.import_turns
     }
 
-    /// Whether what is read may wait for the disk.
-    pub(crate) fn may_wait_for_disk(&self) -> bool {
-        self.store.may_wait_for_disk()
+    /// Whether what is read for `holder` is likely to wait for the disk.
+    pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
+        self.store.waits_for_disk(holder)
     }
 
     /// How many times as long as an import kept others waiting its team owes as rest.

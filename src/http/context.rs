@@ -20,7 +20,7 @@ use crate::admin::ReplicaState;
 use crate::admin::metrics::Load;
 use crate::app::App;
 use crate::budget::Budget;
-use crate::domain::id::UserId;
+use crate::domain::id::{TeamId, UserId};
 use crate::limit::Limits;
 use crate::oidc::Provider;
 use crate::settings::{Settings, TrustedProxies};
@@ -37,7 +37,7 @@ pub struct Context {
     lists: Turns,
     /// The turns in which pages are made that users have of their own.
     own_pages: Turns,
-    /// Both while they may wait for the disk.
+    /// Both for who is likely to wait for the disk.
     waiting_lists: Turns,
     waiting_own_pages: Turns,
     /// The bodies that are on their way, and the heads of their requests.
@@ -88,16 +88,17 @@ impl Context {
     /// # Errors
     /// [`Error::Overloaded`] when too many wait, or it takes too long.
     pub(crate) async fn own_page_turn(&self, user_id: UserId) -> Result<(), Rejection<Error>> {
-        let turns = match self.app.may_wait_for_disk() {
+        let turns = match self.app.waits_for_disk(user_id.into()) {
             true => &self.waiting_own_pages,
             false => &self.own_pages,
         };
         turns.next(user_id.into()).await.map_err(Rejection::Error)
     }
 
-    /// Returns the turns in which lists are made now.
-    pub(super) fn list_turns(&self) -> &Turns {
-        match self.app.may_wait_for_disk() {
+    /// Returns the turns in which lists of this team are made now. Who is likely to wait for the disk would keep one of the few
+    /// of all meanwhile.
+    pub(super) fn list_turns(&self, team_id: TeamId) -> &Turns {
+        match self.app.waits_for_disk(team_id.into()) {
             true => &self.waiting_lists,
             false => &self.lists,
         }

@@ -11,8 +11,8 @@
 //!    list may take twenty times what another does. On PostgreSQL a list mostly waits for its connection, for which there are
 //!    turns already; whoever held one of the few turns of all meanwhile would keep others from making theirs. What users have
 //!    of their own, such as the page of their account, or a form that they are shown again, is made in turns apart from those
-//!    of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team. While SQLite may wait
-//!    for the disk, turns are as on PostgreSQL.
+//!    of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team. On SQLite, who is
+//!    likely to wait for the disk has turns as on PostgreSQL, apart from all these.
 //! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
 //!    list made without a pause would be done before the next could wait for it, and of those that wait, each would be made
 //!    right behind the one before.)

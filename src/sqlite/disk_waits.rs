@@ -19,10 +19,10 @@ use crate::domain::holder::Holder;
 /// Many times as long as most scripts take in memory, and as handing one to another thread does.
 const LONG: Duration = Duration::from_micros(200);
 
-/// Until then, callers have come back that read what is not in memory.
+/// Callers who read what is not in memory have come back within this time.
 const WATCHED: Duration = Duration::from_secs(60);
 
-/// Long enough that whoever pauses in between has little of the time of those who had not to wait.
+/// Whoever pauses for longer counts as new, and its first reads are made among those of others who had not to wait.
 const REMEMBERED: Duration = Duration::from_secs(10);
 
 /// How many of these are remembered at most. Beyond that, the others count as new.

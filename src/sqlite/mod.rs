@@ -36,6 +36,7 @@ mod wal;
 mod writer;
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
@@ -123,8 +124,8 @@ impl Sqlite {
 
     /// Runs `script` in a transaction and returns once it is safe on disk. See [`writer`].
     ///
-    /// While scripts may wait for the disk, it is rehearsed before, as far as it only reads: then what it reads is in memory,
-    /// and no other change has to wait for it.
+    /// While scripts may wait for the disk, it is rehearsed before, up to its first change: then what it has read so far is in
+    /// memory, and no other change has to wait for it. An import is not: it was planned just now, and measures its own time.
     ///
     /// # Errors
     /// The error of `script`; [`Error::Unavailable`] when it could not be committed in time.
@@ -133,10 +134,11 @@ impl Sqlite {
         holder: Holder,
         script: impl Fn(&Handle) -> Result<T, Error> + Send + Sync + 'static,
     ) -> Result<T, Error> {
-        if self.readers.take_turns() {
+        if self.readers.take_turns() && !matches!(holder, Holder::Import(_)) {
             let rehearse = |handle: &Handle| {
-                // What it comes to is of no interest: at the latest, its first change fails here.
-                let _ = script(handle);
+                // What it comes to is of no interest, nor whether it panics: that shows when it is made. Its first change fails
+                // here, as the connection is `query_only`.
+                let _ = catch_unwind(AssertUnwindSafe(|| script(handle)));
                 Ok(())
             };
             self.readers.read(holder, rehearse).await?;
@@ -156,9 +158,9 @@ impl Sqlite {
         self.readers.read(holder, script).await
     }
 
-    /// Whether what is read may wait for the disk.
-    pub(crate) fn may_wait_for_disk(&self) -> bool {
-        self.disk_waits.may_come()
+    /// Whether what `holder` reads is likely to wait for the disk.
+    pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
+        self.disk_waits.may_come() && self.disk_waits.are_likely_of(holder)
     }
 
     /// The counters of the store, and its current state. This asks the system for the length of two files.

@@ -6,8 +6,8 @@
 //!    async thread holds at most one connection, and the pool has one for each of them, so taking one never waits either.
 //! 2. While reads [may wait for the disk](DiskWaits), as where the file is larger than memory, each is made on a thread that
 //!    serves nobody else meanwhile. Callers take [turns](Turns): [a few](AT_ONCE) at once of those who are likely to wait for
-//!    the disk, and as many of the others. So nobody who reads what is in memory waits for those who do not, however many
-//!    these are.
+//!    the disk, and as many of the others. So nobody who reads what is in memory waits for those who are known not
+//!    to, however many these are.
 //!
 //! Readers map the file into memory instead of copying its pages: a product drawn at random is on two or three pages that no
 //! cache of SQLite's own has, and copying them cost more than searching them. The mapped memory is the system's cache of the
@@ -40,7 +40,7 @@ use crate::turns::Turns;
 /// (`.cargo/config.toml`), 2 GiB by default, and reads the rest as before.
 const MAPPED: i64 = 1 << 40;
 
-/// How many reads of either kind are made at once: as many as most disks do at the same time. Each thread keeps some memory.
+/// How many reads of either kind are made at once at least: as many as most disks do at the same time. Each thread keeps some memory.
 const AT_ONCE: u32 = 8;
 
 /// How long closing a store waits for its readers: much longer than closing them takes.
@@ -104,8 +104,9 @@ impl Readers {
         disk_waits: &Arc<DiskWaits>,
     ) -> Result<Readers, Cause> {
         let (open, closed) = channel();
+        let quick = AT_ONCE.max(async_threads());
         let pool = r2d2::Pool::builder()
-            .max_size(async_threads() + 2 * AT_ONCE)
+            .max_size(async_threads() + AT_ONCE + quick)
             .min_idle(Some(async_threads()))
             .test_on_check_out(false)
             .idle_timeout(None)
@@ -120,7 +121,7 @@ impl Readers {
             open: Mutex::new(closed),
             disk_waits: Arc::clone(disk_waits),
             slow: Turns::new(AT_ONCE as usize, &counts.refused),
-            quick: Turns::new(AT_ONCE as usize, &counts.refused),
+            quick: Turns::new(quick as usize, &counts.refused),
             counts: Arc::clone(counts),
         })
     }

@@ -100,7 +100,7 @@ where
         // A script owns what it reads and alters none of it, and what it did in the database before a panic is rolled back:
         // nothing broken is seen again.
         let script = || {
-            // Then those after it are rehearsed.
+            // If it is found to wait for the disk, later ones are rehearsed.
             let (result, _) = self
                 .disk_waits
                 .noticed(self.holder, || (self.script)(handle));
@@ -237,7 +237,7 @@ fn commit_next(
     }
     let failed = outcome.err().map(|error| Shared(Arc::new(error)));
     let (now, changes) = (Instant::now(), group.len());
-    queue.put_back(left, |job| job.holder());
+    queue.put_back(left, changes, |job| job.holder());
     queue.end(now);
     for job in &group {
         let waited = begun.saturating_duration_since(job.came());

@@ -124,10 +124,10 @@ impl Store {
         }
     }
 
-    /// Whether what SQLite reads may wait for the disk.
-    pub(crate) fn may_wait_for_disk(&self) -> bool {
+    /// Whether what SQLite reads for `holder` is likely to wait for the disk.
+    pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
         match self {
-            Store::Sqlite(sqlite) => sqlite.may_wait_for_disk(),
+            Store::Sqlite(sqlite) => sqlite.waits_for_disk(holder),
             Store::Postgres(_) => false,
         }
     }

@@ -1,7 +1,7 @@
 //! The queue of changes, in which each holder has a line of its own.
 //!
 //! 1. A group takes one change of each line in turn, until it is full or nothing waits. So a holder's first change is in the
-//!    next group, however many others have sent, unless more holders wait than a group has changes.
+//!    next group, however many others have sent, unless more holders wait than a group has changes, or it ends early.
 //!    [Attempts](Holder::Attempts) to sign in wait only for the group under way: they are a group of their own, at most every
 //!    other one. Each holds a place for hashing meanwhile, of which there are few, and with an import in each group all who
 //!    sign in waited for seconds.
@@ -47,6 +47,8 @@ struct State<J> {
     queued: usize,
     /// Whether a group is not answered yet.
     under_way: bool,
+    /// How many changes a group has as long as none waits behind it: fewer than [`GROUP`] if the last one ended early.
+    per_group: usize,
     pace: Pace,
     is_closed: bool,
 }
@@ -71,6 +73,7 @@ impl<J> Queue<J> {
             were_attempts: false,
             queued: 0,
             under_way: false,
+            per_group: GROUP,
             pace: Pace::begin(now),
             is_closed: false,
         };
@@ -122,9 +125,13 @@ impl<J> Queue<J> {
         Some(group)
     }
 
-    /// Puts back what is left of a group, in its order, to where it was.
-    pub(super) fn put_back(&self, left: Vec<J>, holder: impl Fn(&J) -> Holder) {
+    /// Puts back what is left of a group, in its order, to where it was. So many of it ran.
+    pub(super) fn put_back(&self, left: Vec<J>, ran: usize, holder: impl Fn(&J) -> Holder) {
         let mut state = self.state();
+        state.per_group = match left.is_empty() {
+            true => GROUP,
+            false => ran.max(1),
+        };
         for change in left.into_iter().rev() {
             let holder = holder(&change);
             state.put_back(holder, change);
@@ -176,6 +183,7 @@ impl<J> State<J> {
         }
         if self.queued == 0 && !self.under_way {
             self.pace = Pace::begin(now);
+            self.per_group = GROUP;
         }
         let own = match holder {
             Holder::Attempts => self.attempts.len(),
@@ -189,7 +197,7 @@ impl<J> State<J> {
             Holder::Attempts => own,
             _ => self.queued.min(own + (own + 1) * others),
         };
-        let groups = before / GROUP + usize::from(self.under_way);
+        let groups = before / self.per_group + usize::from(self.under_way);
         match self.pace.admits(groups, now) {
             true => Ok(()),
             false => Err(Refused::TooLong),
@@ -215,8 +223,13 @@ impl<J> State<J> {
         if holder == Holder::Attempts {
             return self.attempts.push_front(change);
         }
-        self.lines.entry(holder).or_default().push_front(change);
-        self.ring.retain(|other| *other != holder);
+        match self.lines.entry(holder) {
+            Entry::Occupied(mut line) => {
+                line.get_mut().push_front(change);
+                self.ring.retain(|other| *other != holder);
+            }
+            Entry::Vacant(line) => drop(line.insert(VecDeque::from([change]))),
+        }
         self.ring.push_front(holder);
     }
 
@@ -304,9 +317,21 @@ mod tests {
         for change in [13, 41] {
             queue.put(team(change / 10), change, now).unwrap();
         }
-        queue.put_back(group.split_off(1), |change| team(change / 10));
+        queue.put_back(group.split_off(1), 1, |change| team(change / 10));
         assert_eq!(queue.queued(), 5);
         assert_eq!(queue.next(1).unwrap(), [21, 31, 12, 41, 13]);
+    }
+
+    #[test]
+    fn where_groups_end_early_a_change_waits_for_as_many_groups_as_there_will_be() {
+        // 100 ms a group: ten can be waited for.
+        let (queue, now) = after_groups(&[100; 50]);
+        let mut group: Vec<u128> = (0..100).collect();
+        queue.put_back(group.split_off(5), 5, |_| team(1));
+        queue.end(now + Duration::from_millis(100));
+        let (admitted, refused) = admitted(&queue, team(1), now + Duration::from_millis(100));
+        assert_eq!((admitted, refused), (0, Refused::TooLong));
+        queue.put(team(2), 0, now).unwrap();
     }
 
     #[test]
