@@ -40,8 +40,8 @@ use crate::turns::Turns;
 /// (`.cargo/config.toml`), 2 GiB by default, and reads the rest as before.
 const MAPPED: i64 = 1 << 40;
 
-/// How many reads of either kind are made at once at least: as many as most disks do at the same time. Each thread keeps some memory.
-const AT_ONCE: u32 = 8;
+/// How many reads of either kind are made at once at least: as many as keep most disks busy. Each thread keeps some memory.
+const AT_ONCE: u32 = 4;
 
 /// How long closing a store waits for its readers: much longer than closing them takes.
 const CLOSING: Duration = Duration::from_secs(5);

@@ -45,6 +45,10 @@ pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a group runs until no more of its jobs begin. Most take a hundred times less for all of them.
 const LONG: Duration = Duration::from_millis(20);
 
+/// How long the lock is free after a group that has ended early, before the next one that is already waiting: a command of
+/// another process tries for it once a millisecond.
+const GAP: Duration = Duration::from_millis(3);
+
 /// The writing half of the store.
 pub(super) struct Writer {
     queue: Arc<Queue<Job>>,
@@ -237,6 +241,7 @@ fn commit_next(
     }
     let failed = outcome.err().map(|error| Shared(Arc::new(error)));
     let (now, changes) = (Instant::now(), group.len());
+    let ended_early = !left.is_empty();
     queue.put_back(left, changes, |job| job.holder());
     queue.end(now);
     for job in &group {
@@ -253,6 +258,9 @@ fn commit_next(
             None => Ok(()),
             Some(error) => Err(Error::unavailable(error.clone())),
         });
+    }
+    if ended_early {
+        std::thread::sleep(GAP);
     }
     Some(changes)
 }
