@@ -266,7 +266,7 @@ impl App {
     /// Finds the key in the store, and starts its lease.
     async fn find_api_key(&self, presented: Presented, begun: Instant) -> Result<ApiKey, Error> {
         let Presented { digest, holder } = presented;
-        let find = api_key::find(&digest);
+        let find = api_key::find(digest);
         let found = self.store.look_up_credential(holder, find).await?;
         let key = found.ok_or(Error::InvalidToken)?;
         self.key_leases.begin(&digest, key.clone(), begun);

@@ -58,8 +58,8 @@ impl App {
             Err(why) => return Ok(Ruling::Stop(why)),
         };
         let find = (
-            oauth_client::find(&id),
-            oauth_client::list_redirect_uris(&id),
+            oauth_client::find(id.clone()),
+            oauth_client::list_redirect_uris(id),
         );
         let holder = user_id.map_or(Holder::SignIns, Holder::from);
         // An app has few redirect URIs.

@@ -41,7 +41,7 @@ impl App {
         let mark = async move |sql: Sql<'_>| {
             let found = sql.run(oauth_client::find_row(&client_id)).await?;
             let mut client = found.ok_or_else(|| OauthClient::missing(&client_id))?;
-            let uris = oauth_client::list_redirect_uris(&client_id);
+            let uris = oauth_client::list_redirect_uris(client_id.clone());
             client.redirect_uris = sql.run(uris).await?;
             let marked = oauth_client::mark_deleted(&client_id, told.created_at);
             if sql.run(marked).await? > 0 {

@@ -208,16 +208,16 @@ impl App {
     /// [`Error::LinkNotValid`]; any store error.
     pub async fn get_invitation(&self, link: &Secret) -> Result<FoundInvitation, Error> {
         let (digest, now) = (link.digest(), self.now());
-        let find = invitation::find(&digest, now);
+        let find = invitation::find(digest, now);
         let found = self.store.look_up_sign_in(Holder::Links, find, 1).await?;
         let invitation = found.ok_or(Error::LinkNotValid)?;
         let inviter = invitation.invited_by;
         let find = (
             inviter.map(|maker| role_of_active(invitation.team_id, maker)),
             team::find(invitation.team_id),
-            user::find_email(&invitation.email),
+            user::find_email(invitation.email.clone()),
             // Once more, behind the team: what it is called after the end of the invitation is not for whoever has the link.
-            invitation::find(&digest, now),
+            invitation::find(digest, now),
         );
         let found = self.store.look_up_sign_in(Holder::Links, find, 5);
         let (inviter, team, user, still) = found.await?;
@@ -366,7 +366,7 @@ pub(super) async fn accept(
     now: Timestamp,
     event: &AuditEvent,
 ) -> Result<TeamId, ScriptError> {
-    let found = sql.run(invitation::find(digest, now)).await?;
+    let found = sql.run(invitation::find(*digest, now)).await?;
     let invitation = found.ok_or(Error::LinkNotValid)?;
     let team_id = invitation.team_id;
     sql.run(require_team(team_id)).await?;

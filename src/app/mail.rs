@@ -97,7 +97,7 @@ impl App {
     async fn find_for_reset(&self, email: String) -> Result<Option<(User, Option<TeamId>)>, Error> {
         // It is never closed.
         let _turn = self.reset_turns.acquire().await;
-        let find = user::find_email(&email);
+        let find = user::find_email(email);
         let found = self.store.look_up_sign_in(Holder::SignIns, find, 1).await?;
         let Some(user) = found else {
             return Ok(None);

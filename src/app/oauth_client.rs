@@ -107,7 +107,7 @@ impl App {
     pub async fn get_oauth_client(&self, id: ClientId) -> Result<OauthClient, Error> {
         self.store
             .read(Holder::Service, async move |sql| {
-                let found = sql.run(oauth_client::find(&id)).await?;
+                let found = sql.run(oauth_client::find(id.clone())).await?;
                 let mut client = found.ok_or_else(|| OauthClient::missing(&id))?;
                 add_redirect_uris(sql, &mut client).await?;
                 Ok(client)
@@ -135,7 +135,7 @@ impl Change {
     ) -> Result<Option<(OauthClient, OauthClient)>, ScriptError> {
         let id = &self.id;
         let (_, found) = sql
-            .run((oauth_client::lock(id), oauth_client::find(id)))
+            .run((oauth_client::lock(id), oauth_client::find(id.clone())))
             .await?;
         let mut old = found.ok_or_else(|| OauthClient::missing(id))?;
         add_redirect_uris(sql, &mut old).await?;
@@ -194,7 +194,7 @@ async fn add_oauth_client(sql: Sql<'_>, client: &OauthClient) -> Result<(), Scri
 /// Adds a client's redirect URIs. There are few clients, so one query each is fine.
 async fn add_redirect_uris(sql: Sql<'_>, client: &mut OauthClient) -> Result<(), ScriptError> {
     client.redirect_uris = sql
-        .run(oauth_client::list_redirect_uris(&client.id))
+        .run(oauth_client::list_redirect_uris(client.id.clone()))
         .await?;
     Ok(())
 }
@@ -209,12 +209,11 @@ pub(super) fn require_redirect_uri<'a>(
         true => Ok(()),
         false => Err(OauthClient::missing(id)),
     });
-    let registered =
-        oauth_client::list_redirect_uris(id).rule(move |registered| {
-            match is_registered(&registered, uri) {
-                true => Ok(()),
-                false => Err(OauthClient::foreign_redirect_uri(id, uri)),
-            }
-        });
+    let registered = oauth_client::list_redirect_uris(id.clone()).rule(move |registered| {
+        match is_registered(&registered, uri) {
+            true => Ok(()),
+            false => Err(OauthClient::foreign_redirect_uri(id, uri)),
+        }
+    });
     (client, registered)
 }

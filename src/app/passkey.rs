@@ -171,7 +171,7 @@ impl App {
                 sql.run(user::lock(user_id)).await?;
                 let known = (require_person(&person), passkey::list(user_id));
                 // Refused before anything is changed, as what shares the transaction would be done twice on SQLite.
-                let same = passkey::find_credential(&made.credential_id);
+                let same = passkey::find_credential(made.credential_id.clone());
                 let (((), known), same) = sql.run((known, same)).await?;
                 require_room(&known)?;
                 if same.is_some() {
@@ -250,7 +250,7 @@ impl App {
         let (party, opened) = self.open(purpose, &browser, answer).await?;
         let signed = Signed::read(&answer.credential)?;
         let credential_id = signed.credential_id();
-        let find = passkey::find_credential(&credential_id);
+        let find = passkey::find_credential(credential_id.clone());
         let passkey = self
             .store
             .look_up_sign_in(by.looks_up_for(), find, 1)

@@ -63,11 +63,11 @@ impl App {
     /// [`Error::LinkNotValid`]; any store error.
     pub async fn get_reset_link(&self, link: &Secret) -> Result<User, Error> {
         let (digest, now) = (link.digest(), self.now());
-        let find = one_time_link::find(&digest, Purpose::Reset, now);
+        let find = one_time_link::find(digest, Purpose::Reset, now);
         let link = self.store.look_up_sign_in(Holder::Links, find, 1).await?;
         let user_id = link.and_then(|it| it.user_id).ok_or(Error::LinkNotValid)?;
         // The link once more, behind the user: what they are called after its end is not for whoever has it.
-        let still = one_time_link::find(&digest, Purpose::Reset, now);
+        let still = one_time_link::find(digest, Purpose::Reset, now);
         let find = (user::find(user_id), still);
         let found = self.store.look_up_sign_in(Holder::Links, find, 2).await?;
         match found {

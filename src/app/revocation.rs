@@ -69,9 +69,9 @@ async fn revoke_token(
 ) -> Result<Result<bool, GrantError>, ScriptError> {
     let Revocation { client_id, now, .. } = presented;
     let refresh = token::lock_refresh_token(&presented.token);
-    let access = token::find_access_token(&presented.token, *now);
+    let access = token::find_access_token(presented.token, *now);
     let (whose, client) = (
-        token::find_session(&presented.token),
+        token::find_session(presented.token),
         oauth_client::exists(client_id),
     );
     let (known, signed_in, whose, client_exists) =

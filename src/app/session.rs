@@ -206,7 +206,7 @@ impl App {
     /// # Errors
     /// As for [`ExchangeTurns::next`](super::exchange_turns::ExchangeTurns::next); any store error.
     pub(super) async fn token_turn(&self, token: &Digest) -> Result<ExchangeTurn, Error> {
-        let find = token::find_session(token);
+        let find = token::find_session(*token);
         let session = self
             .store
             .look_up_sign_in(Holder::Exchanges, find, 1)
@@ -223,7 +223,7 @@ impl App {
     /// # Errors
     /// As for [`ExchangeTurns::next`](super::exchange_turns::ExchangeTurns::next); any store error.
     async fn code_turn(&self, code: &Digest) -> Result<ExchangeTurn, Error> {
-        let find = auth_code::find_user(code);
+        let find = auth_code::find_user(*code);
         let user_id = self
             .store
             .look_up_sign_in(Holder::Exchanges, find, 1)
@@ -261,7 +261,7 @@ impl App {
     pub async fn look_up_access_token(&self, presented: Presented) -> Result<SignedIn, Error> {
         let now = self.now();
         let Presented { digest, holder } = presented;
-        let find = token::find_access_token(&digest, now);
+        let find = token::find_access_token(digest, now);
         let found = self.store.look_up_credential(holder, find).await;
         let found = found.and_then(|found| found.ok_or(Error::InvalidToken));
         let user = |(found, _): &(SignedIn, _)| found.user_id.into();

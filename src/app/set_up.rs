@@ -66,7 +66,7 @@ impl App {
     /// [`Error::LinkNotValid`]; any store error.
     pub async fn get_set_up_link(&self, link: &Secret) -> Result<bool, Error> {
         let (digest, now) = (link.digest(), self.now());
-        let found = one_time_link::find(&digest, Purpose::SetUp, now);
+        let found = one_time_link::find(digest, Purpose::SetUp, now);
         let find = (found, user::list(Part::one()), team::list(Part::one()));
         let found = self.store.look_up_sign_in(Holder::Links, find, 3);
         let (found, users, teams) = found.await?;

@@ -117,7 +117,10 @@ impl App {
         let account = account(&email);
         // An invalid email is no user's, but it is looked up all the same.
         let email = parse_email(&email).unwrap_or_default();
-        let find = (user::find_email(&email), password::find_email(&email));
+        let find = (
+            user::find_email(email.clone()),
+            password::find_email(email.clone()),
+        );
         let found = self.store.look_up_sign_in(browser.looks_up_for(), find, 2);
         let (user, hash) = found.await?;
         let known = Known {

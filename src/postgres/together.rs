@@ -174,7 +174,7 @@ impl<'a> Party<'a> {
     {
         let value = |column: &'b Vec<Value<'a>>| match self.many() {
             Some(_) => Value::List(column),
-            None => column[0],
+            None => column[0].clone(),
         };
         columns.iter().map(value).collect()
     }

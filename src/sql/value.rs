@@ -5,6 +5,7 @@
 //! it to `numeric` for PostgreSQL, which keeps trailing zeros and writes out powers of ten (`7.70` comes back as it is,
 //! `1e3` as `1000`).
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 
 use bytes::BytesMut;
@@ -36,18 +37,18 @@ use crate::domain::time::Timestamp;
 use crate::domain::{Cause, Error};
 
 /// A value of a statement. It has one type in PostgreSQL, even when it is null.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Value<'a> {
     /// A boolean.
     Boolean(Option<bool>),
     /// Bytes.
-    Bytes(Option<&'a [u8]>),
+    Bytes(Option<Cow<'a, [u8]>>),
     /// A decimal, sent as text.
     Decimal(Option<&'a Decimal>),
     /// A number, or a time.
     Integer(Option<i64>),
     /// Text.
-    Text(Option<&'a str>),
+    Text(Option<Cow<'a, str>>),
     /// An id.
     Uuid(Option<Uuid>),
     /// Numbers, for PostgreSQL alone.
@@ -121,10 +122,10 @@ impl tokio_postgres::types::ToSql for Value<'_> {
     ) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
         match self {
             Value::Boolean(value) => value.to_sql(kind, out),
-            Value::Bytes(bytes) => bytes.to_sql(kind, out),
+            Value::Bytes(bytes) => bytes.as_deref().to_sql(kind, out),
             Value::Decimal(decimal) => decimal.map(numeric_text).to_sql(kind, out),
             Value::Integer(number) => number.to_sql(kind, out),
-            Value::Text(text) => text.to_sql(kind, out),
+            Value::Text(text) => text.as_deref().to_sql(kind, out),
             Value::Uuid(id) => id.to_sql(kind, out),
             Value::Integers(numbers) => numbers.to_sql(kind, out),
             Value::Uuids(ids) => ids.to_sql(kind, out),
@@ -142,7 +143,7 @@ impl tokio_postgres::types::ToSql for Value<'_> {
 
 /// The text of a decimal for PostgreSQL: its literal, unless PostgreSQL's text for it would be longer than a literal may be.
 /// Then it is the same value without needless zeros.
-pub(crate) fn numeric_text(decimal: &Decimal) -> std::borrow::Cow<'_, str> {
+pub(crate) fn numeric_text(decimal: &Decimal) -> Cow<'_, str> {
     let literal = decimal.as_str();
     match written_out(literal) <= Decimal::MAX_LENGTH {
         true => literal.into(),
@@ -220,16 +221,20 @@ bind_copies! {
 }
 
 bind! {
-    &'a str => Text, |text| text;
-    &'a String => Text, |text| text;
-    &'a Secret => Text, |secret| secret.reveal();
-    &'a ClientId => Text, |id| id.as_str();
-    &'a [u8] => Bytes, |bytes| bytes;
-    &'a Vec<u8> => Bytes, |bytes| bytes;
-    &'a [u8; 32] => Bytes, |bytes| bytes;
-    &'a Digest => Bytes, |digest| digest.as_bytes();
-    &'a CodeChallenge => Bytes, |challenge| challenge.digest().as_bytes();
-    &'a Sealed => Bytes, |sealed| sealed.as_bytes();
+    &'a str => Text, Cow::Borrowed;
+    Cow<'a, str> => Text, |text| text;
+    &'a String => Text, |text| Cow::Borrowed(&**text);
+    &'a Secret => Text, |secret| Cow::Borrowed(secret.reveal());
+    ClientId => Text, |id| Cow::Owned(id.as_str().to_owned());
+    &'a ClientId => Text, |id| Cow::Borrowed(id.as_str());
+    &'a [u8] => Bytes, Cow::Borrowed;
+    Vec<u8> => Bytes, Cow::Owned;
+    &'a Vec<u8> => Bytes, |bytes| Cow::Borrowed(&**bytes);
+    &'a [u8; 32] => Bytes, |bytes| Cow::Borrowed(&bytes[..]);
+    Digest => Bytes, |digest| Cow::Owned(digest.as_bytes().to_vec());
+    &'a Digest => Bytes, |digest| Cow::Borrowed(&digest.as_bytes()[..]);
+    &'a CodeChallenge => Bytes, |challenge| Cow::Borrowed(&challenge.digest().as_bytes()[..]);
+    &'a Sealed => Bytes, |sealed| Cow::Borrowed(sealed.as_bytes());
     &'a Decimal => Decimal, |decimal| decimal;
 }
 
@@ -404,7 +409,7 @@ macro_rules! ids {
 
 macro_rules! string_enums {
     ($($name:ident)+) => {
-        bind_copies! { $($name => Text, |value| value.as_str();)+ }
+        bind_copies! { $($name => Text, |value| Cow::Borrowed(value.as_str());)+ }
         take! { $($name => text, |text: &str| Ok(text.parse()?);)+ }
     };
 }

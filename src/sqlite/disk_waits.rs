@@ -1,8 +1,8 @@
 //! Notices when scripts wait for the disk, which a thread that also serves others must not do.
 //!
-//! 1. A script that takes [`LONG`] has waited for the disk, for a core or for another thread. From then on, scripts are watched
-//!    for [`WATCHED`]: the system is asked how often it had to read the disk for the thread. To ask each time would cost as
-//!    much as a fifth of a read.
+//! 1. A script that takes [`LONG`] may have waited for the disk, for a core or for another thread. From then on, scripts are
+//!    watched for [`WATCHED`]: the system is asked how often it had to read the disk for the thread. To ask each time would
+//!    cost as much as a fifth of a read.
 //! 2. If that was [found](DiskWaits::found) within this time, other scripts [may wait](DiskWaits::may_come), too.
 //! 3. Those of whoever had to wait within [`REMEMBERED`] are [likely](DiskWaits::are_likely_of) to do so again. Most callers
 //!    read what is in memory, whatever others do.
@@ -110,7 +110,7 @@ impl DiskWaits {
     }
 
     fn is_before(&self, end: &AtomicU64) -> bool {
-        // As a rule it is 0, and nobody has to ask for the time.
+        // It is 0 until the first script that takes long, and nobody has to ask for the time.
         let end = end.load(Ordering::Relaxed);
         end > 0 && self.now() < end
     }

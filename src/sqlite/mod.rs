@@ -132,28 +132,37 @@ impl Sqlite {
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         holder: Holder,
-        script: impl Fn(&Handle) -> Result<T, Error> + Send + Sync + 'static,
+        script: impl Fn(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        if self.readers.take_turns() && !matches!(holder, Holder::Import(_)) {
-            let rehearse = |handle: &Handle| {
-                // What it comes to is of no interest, nor whether it panics: that shows when it is made. Its first change fails
-                // here, as the connection is `query_only`.
-                let _ = catch_unwind(AssertUnwindSafe(|| script(handle)));
-                Ok(())
-            };
-            self.readers.read(holder, rehearse).await?;
-        }
+        let rehearse = self.disk_waits.may_come() && !matches!(holder, Holder::Import(_));
+        let script = match rehearse {
+            true => self.rehearsed(holder, script).await?,
+            false => script,
+        };
         self.writer.write(holder, script).await
+    }
+
+    /// Runs `script` up to its first change, which fails, as the connection is `query_only`, and returns it.
+    async fn rehearsed<T, S>(&self, holder: Holder, script: S) -> Result<S, Error>
+    where
+        S: Fn(&Handle) -> Result<T, Error> + Send + 'static,
+    {
+        let rehearse = move |handle: &Handle| {
+            // What it comes to is of no interest, nor whether it panics: that shows when it is made.
+            let _ = catch_unwind(AssertUnwindSafe(|| script(handle)));
+            Ok(script)
+        };
+        self.readers.read(holder, rehearse).await
     }
 
     /// Runs a script that only reads, for `holder`. See [`readers`].
     ///
     /// # Errors
     /// The error of `script`; [`Error::Unavailable`] when no connection is free, or would be too late.
-    pub(crate) async fn read<T>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
         holder: Holder,
-        script: impl FnOnce(&Handle) -> Result<T, Error>,
+        script: impl FnOnce(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         self.readers.read(holder, script).await
     }
@@ -250,7 +259,7 @@ impl Sqlite {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Mutex;
 
     use tempfile::TempDir;
 
@@ -260,19 +269,20 @@ mod tests {
     async fn a_change_is_rehearsed_while_scripts_may_wait_for_the_disk() {
         let folder = TempDir::new().unwrap();
         let store = Sqlite::open(folder.path().join("test.db")).unwrap();
-        let runs = Arc::new(AtomicUsize::new(0));
+        let runs = Arc::<Mutex<Vec<bool>>>::default();
         let change = async || {
             let its = Arc::clone(&runs);
             let script = move |handle: &Handle| {
-                its.fetch_add(1, Ordering::SeqCst);
-                handle.execute("UPDATE team SET name = name", [])
+                let changed = handle.execute("UPDATE team SET name = name", []);
+                its.lock().unwrap().push(changed.is_ok());
+                changed
             };
             store.write(Holder::Service, script).await.unwrap();
-            runs.swap(0, Ordering::SeqCst)
+            std::mem::take(&mut *runs.lock().unwrap())
         };
-        assert_eq!(change().await, 1);
+        assert_eq!(change().await, [true]);
         store.disk_waits.found(Holder::Service);
-        assert_eq!(change().await, 2);
+        assert_eq!(change().await, [false, true]);
     }
 
     #[tokio::test]

@@ -4,10 +4,10 @@
 //!    microseconds, less than handing it to another thread and back (`tests/throughput.rs` measures both: handing over takes
 //!    two to three times the processor time). In WAL mode a reader never waits for the writer. Since a read never suspends, an
 //!    async thread holds at most one connection, and the pool has one for each of them, so taking one never waits either.
-//! 2. While reads [may wait for the disk](DiskWaits), as where the file is larger than memory, each is made on a thread that
-//!    serves nobody else meanwhile. Callers take [turns](Turns): [a few](AT_ONCE) at once of those who are likely to wait for
-//!    the disk, and as many of the others. So nobody who reads what is in memory waits for those who are known not
-//!    to, however many these are.
+//! 2. While reads [may wait for the disk](DiskWaits), as where the file is larger than memory, they are made on threads that
+//!    do nothing else. Callers take [turns](Turns): [a few](AT_ONCE) at once of those who are likely to wait for the disk,
+//!    and as many of the others. So whoever reads what is in memory waits for those who are known not to, however many these
+//!    are, no longer than handing over takes.
 //!
 //! Readers map the file into memory instead of copying its pages: a product drawn at random is on two or three pages that no
 //! cache of SQLite's own has, and copying them cost more than searching them. The mapped memory is the system's cache of the
@@ -18,14 +18,14 @@
 //! dropped pool may close its connections later, on one of them; here that is waited for, because the caller that closes a
 //! store may remove its file, or look for what the last checkpoint has left.
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2d2::PooledConnection;
-use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
-use tokio::task::{block_in_place, yield_now};
+use tokio::runtime::{Builder, Handle as Here, Runtime};
 
 use super::connection::connect;
 use super::counts::Counts;
@@ -40,7 +40,8 @@ use crate::turns::Turns;
 /// (`.cargo/config.toml`), 2 GiB by default, and reads the rest as before.
 const MAPPED: i64 = 1 << 40;
 
-/// How many reads of either kind are made at once at least: as many as keep most disks busy. Each thread keeps some memory.
+/// How many reads of either kind are made at once at least: as many as keep most disks busy. Each thread keeps some memory
+/// while it is used.
 const AT_ONCE: u32 = 4;
 
 /// How long closing a store waits for its readers: much longer than closing them takes.
@@ -86,14 +87,22 @@ impl r2d2::ManageConnection for Manager {
 /// A pool of connections that only read.
 pub(super) struct Readers {
     /// `None` only while being dropped.
-    pool: Option<r2d2::Pool<Manager>>,
-    /// Disconnected once the pool and all of its connections are gone.
+    connections: Option<Arc<Connections>>,
+    /// Disconnected once all connections are closed.
     open: Mutex<Receiver<()>>,
-    disk_waits: Arc<DiskWaits>,
+    /// The threads of step 2, started on demand: one for each turn. `None` only while being dropped.
+    threads: Option<Runtime>,
     /// Of those who are likely to wait for the disk.
     slow: Turns,
     /// Of the others, while somebody may.
     quick: Turns,
+    disk_waits: Arc<DiskWaits>,
+}
+
+/// What the threads of step 2 share with the others.
+struct Connections {
+    pool: r2d2::Pool<Manager>,
+    disk_waits: Arc<DiskWaits>,
     counts: Arc<Counts>,
 }
 
@@ -116,13 +125,22 @@ impl Readers {
                 path: path.to_owned(),
                 open,
             })?;
+        let (slow, quick) = (AT_ONCE as usize, quick as usize);
+        let threads = Builder::new_current_thread()
+            .max_blocking_threads(slow + quick)
+            .thread_name("sqlite-reader")
+            .build()?;
         Ok(Readers {
-            pool: Some(pool),
+            connections: Some(Arc::new(Connections {
+                pool,
+                disk_waits: Arc::clone(disk_waits),
+                counts: Arc::clone(counts),
+            })),
             open: Mutex::new(closed),
+            threads: Some(threads),
+            slow: Turns::new(slow, &counts.refused),
+            quick: Turns::new(quick, &counts.refused),
             disk_waits: Arc::clone(disk_waits),
-            slow: Turns::new(AT_ONCE as usize, &counts.refused),
-            quick: Turns::new(quick as usize, &counts.refused),
-            counts: Arc::clone(counts),
         })
     }
 
@@ -130,21 +148,16 @@ impl Readers {
     ///
     /// # Errors
     /// The script's own; [`Error::Unavailable`] when no connection is free, or would be too late.
-    pub(super) async fn read<T>(
+    pub(super) async fn read<T: Send + 'static>(
         &self,
         holder: Holder,
-        script: impl FnOnce(&Handle) -> Result<T, Error>,
+        script: impl FnOnce(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        if self.take_turns() {
+        if self.disk_waits.may_come() {
             // In a box, so that the futures of requests stay small: they are moved more than once.
             return Box::pin(self.read_in_turn(holder, script)).await;
         }
-        self.read_here(holder, None, script)
-    }
-
-    /// Whether scripts are made as in step 2.
-    pub(super) fn take_turns(&self) -> bool {
-        self.disk_waits.may_come() && may_block()
+        self.connections()?.read(holder, None, script)
     }
 
     /// Runs a script that reads what is in memory in any case.
@@ -155,14 +168,14 @@ impl Readers {
         &self,
         script: impl FnOnce(&Handle) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        script(&self.reader(None)?.handle)
+        script(&self.connections()?.lend(None)?.handle)
     }
 
     /// Step 2.
-    async fn read_in_turn<T>(
+    async fn read_in_turn<T: Send + 'static>(
         &self,
         holder: Holder,
-        script: impl FnOnce(&Handle) -> Result<T, Error>,
+        script: impl FnOnce(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let came = Instant::now();
         let is_slow = || self.disk_waits.are_likely_of(holder);
@@ -175,53 +188,28 @@ impl Readers {
             Some(turn) => turn,
             None => self.slow.take(holder).await?,
         };
-        let answer = block_in_place(|| self.read_here(holder, Some(came), script));
-        drop(turn);
-        // What else the caller does is done on the async threads, or there would soon be a hundred others.
-        yield_now().await;
-        answer
+        let connections = Arc::clone(self.connections()?);
+        let threads = self.threads.as_ref().ok_or_else(stopped)?;
+        // The turn lasts until the read is made, also if nobody waits for it any more.
+        let read = threads.spawn_blocking(move || {
+            let answer = connections.read(holder, Some(came), script);
+            drop(turn);
+            answer
+        });
+        read.await
+            .unwrap_or_else(|error| match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => Err(stopped()),
+            })
     }
 
-    /// Step 1. The caller has waited since it `came`.
-    fn read_here<T>(
-        &self,
-        holder: Holder,
-        came: Option<Instant>,
-        script: impl FnOnce(&Handle) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let reader = self.reader(came)?;
-        let read = || script(&reader.handle);
-        let (answer, is_slow) = self.disk_waits.noticed(holder, read);
-        if is_slow {
-            self.counts.slow_reads.one();
-        }
-        answer
-    }
-
-    /// A free connection, for one script.
-    fn reader(&self, came: Option<Instant>) -> Result<PooledConnection<Manager>, Error> {
-        let pool = self.pool.as_ref();
-        let pool = pool.ok_or_else(|| Error::unavailable("the readers have stopped"))?;
-        let waits = &self.counts.reader_waits;
-        let lent = match pool.try_get() {
-            Some(lent) => {
-                waits.took(came.map_or(Duration::ZERO, |came| came.elapsed()));
-                lent
-            }
-            None => {
-                let came = came.unwrap_or_else(Instant::now);
-                let lent = pool.get().map_err(Error::unavailable);
-                waits.took(came.elapsed());
-                lent?
-            }
-        };
-        lent.handle.begin();
-        Ok(lent)
+    fn connections(&self) -> Result<&Arc<Connections>, Error> {
+        self.connections.as_ref().ok_or_else(stopped)
     }
 
     /// How many connections there are, how many of them scripts hold, and how many there may be.
     pub(super) fn state(&self) -> (usize, usize, usize) {
-        let Some(pool) = &self.pool else {
+        let Some(Connections { pool, .. }) = self.connections.as_deref() else {
             return (0, 0, 0);
         };
         let state = pool.state();
@@ -237,22 +225,61 @@ impl Readers {
 /// Closes the connections before this returns.
 impl Drop for Readers {
     fn drop(&mut self) {
-        drop(self.pool.take());
+        if let Some(threads) = self.threads.take() {
+            // What they are reading is waited for below.
+            threads.shutdown_background();
+        }
+        drop(self.connections.take());
         let open = self.open.get_mut().unwrap_or_else(PoisonError::into_inner);
         // Nothing is ever sent: this returns an error as soon as the last of them is gone.
         let _ = open.recv_timeout(CLOSING);
     }
 }
 
-/// Whether this thread may block: others take over what else it would have done. A runtime of one thread has no others.
-fn may_block() -> bool {
-    let here = Runtime::try_current();
-    here.is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread)
+impl Connections {
+    /// Runs a script of `holder`, who has waited since they `came`.
+    fn read<T>(
+        &self,
+        holder: Holder,
+        came: Option<Instant>,
+        script: impl FnOnce(&Handle) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let reader = self.lend(came)?;
+        let read = || script(&reader.handle);
+        let (answer, is_slow) = self.disk_waits.noticed(holder, read);
+        if is_slow {
+            self.counts.slow_reads.one();
+        }
+        answer
+    }
+
+    /// A free connection, for one script.
+    fn lend(&self, came: Option<Instant>) -> Result<PooledConnection<Manager>, Error> {
+        let waits = &self.counts.reader_waits;
+        let lent = match self.pool.try_get() {
+            Some(lent) => {
+                waits.took(came.map_or(Duration::ZERO, |came| came.elapsed()));
+                lent
+            }
+            None => {
+                let came = came.unwrap_or_else(Instant::now);
+                let lent = self.pool.get().map_err(Error::unavailable);
+                waits.took(came.elapsed());
+                lent?
+            }
+        };
+        lent.handle.begin();
+        Ok(lent)
+    }
+}
+
+fn stopped() -> Error {
+    Error::unavailable("the readers have stopped")
 }
 
 /// How many threads can read at once: the workers of this runtime, and the thread that started it.
 fn async_threads() -> u32 {
-    let workers = Runtime::try_current().map(|here| here.metrics().num_workers());
+    let workers = Here::try_current().map(|here| here.metrics().num_workers());
     u32::try_from(workers.unwrap_or(0) + 1).unwrap_or(u32::MAX)
 }
 
@@ -298,7 +325,7 @@ mod tests {
             .map(|number| {
                 let (readers, answers) = (Arc::clone(&readers), Arc::clone(&disk_answers));
                 tokio::spawn(async move {
-                    let wait = |_: &_| {
+                    let wait = move |_: &_| {
                         while !answers.load(Ordering::SeqCst) {
                             sleep(MOMENT);
                         }
@@ -324,11 +351,57 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn whoever_may_wait_for_the_disk_reads_on_a_thread_of_the_readers() {
+        let folder = TempDir::new().unwrap();
+        let readers = open(&folder);
+        let thread = |_: &_| Ok(std::thread::current().name().map(str::to_owned));
+        let here = std::thread::current().name().map(str::to_owned);
+        assert_eq!(readers.read(team(1), thread).await.unwrap(), here);
+        readers.disk_waits.found(team(1));
+        for number in [1, 2] {
+            let name = readers.read(team(number), thread).await.unwrap();
+            assert_eq!(name.as_deref(), Some("sqlite-reader"));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_read_that_nobody_waits_for_any_more_keeps_its_turn_to_its_end() {
+        let folder = TempDir::new().unwrap();
+        let readers = open(&folder);
+        readers.disk_waits.found(team(1));
+        let (begun, begins) = channel();
+        let (end, ends) = channel();
+        let wait = move |_: &_| {
+            begun.send(()).unwrap();
+            ends.recv().map_err(Error::internal)
+        };
+        let read = Box::pin(readers.read(team(1), wait));
+        let given_up = tokio::time::timeout(50 * MOMENT, read).await;
+        assert!(given_up.is_err(), "it waits");
+        begins.recv().unwrap();
+        assert_eq!(readers.slow.state(), (1, 0));
+        end.send(()).unwrap();
+        while readers.slow.state() != (0, 0) {
+            sleep(MOMENT);
+        }
+    }
+
+    #[tokio::test]
+    #[should_panic = "in the script"]
+    async fn a_panic_on_a_thread_of_the_readers_reaches_the_caller() {
+        let folder = TempDir::new().unwrap();
+        let readers = open(&folder);
+        readers.disk_waits.found(team(1));
+        let panics = |_: &_| -> Result<(), Error> { panic!("in the script") };
+        let _ = readers.read(team(1), panics).await;
+    }
+
     #[test]
     fn closing_waits_for_whoever_still_holds_on_to_the_pool() {
         let folder = TempDir::new().unwrap();
         let readers = open(&folder);
-        let held = readers.pool.clone();
+        let held = readers.connections.clone();
         let released = Arc::new(AtomicBool::new(false));
         let tells = Arc::clone(&released);
         let thread = std::thread::spawn(move || {

@@ -8,10 +8,11 @@
 //! 2. The thread takes one job of each line in turn, up to [`GROUP`](queue::GROUP), and begins one transaction (`BEGIN
 //!    IMMEDIATE`; while another process holds the lock, it waits for it).
 //! 3. Each job runs in turn. Once that takes [`LONG`], those that are left go back to where they were in their lines: what one
-//!    holder has sent may have to read a slow disk, and the next group has one of each holder again. One that is refused before it has changed anything leaves nothing to undo. When one fails, or
-//!    panics, after it has changed something, the transaction is rolled back and the group runs once more, now with each job
-//!    in a savepoint of its own: that job is undone alone, without any effect on the rest of the group. (A savepoint for
-//!    every job took a sixth of the processor time of a create, for something that only bugs bring about.)
+//!    holder has sent may have to read a slow disk, and the next group has one of each holder again. A job that is refused
+//!    before it has changed anything leaves nothing to undo. When one fails, or panics, after it has changed something, the
+//!    transaction is rolled back and the group runs once more, now with each job in a savepoint of its own: that job is
+//!    undone alone, without any effect on the rest of the group. (A savepoint for every job took a sixth of the processor
+//!    time of a create, for something that only bugs bring about.)
 //! 4. The group commits. Only then is each job answered; when the commit fails, all get `Unavailable`.
 //! 5. A job whose caller has stopped waiting ([`WRITE_TIMEOUT`]) before its turn never runs.
 //! 6. Between two groups, the log is checkpointed if need be (`wal.rs`).

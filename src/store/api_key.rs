@@ -188,7 +188,7 @@ pub fn find_shown(id: ApiKeyId) -> impl Batch<Out = Option<ShownApiKey>> {
 }
 
 /// The key with this digest.
-pub fn find(digest: &Digest) -> impl Batch<Out = Option<ApiKey>> {
+pub fn find(digest: Digest) -> impl Batch<Out = Option<ApiKey>> {
     sql!(
         one: ["SELECT ", row::COLUMNS, " FROM api_key WHERE digest = $1"],
         many(1): [

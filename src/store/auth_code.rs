@@ -26,7 +26,7 @@ pub fn insert(code: &AuthCode) -> impl Batch {
 }
 
 /// The user of a code, whatever its state.
-pub fn find_user(digest: &Digest) -> impl Batch<Out = Option<UserId>> {
+pub fn find_user(digest: Digest) -> impl Batch<Out = Option<UserId>> {
     sql!(
         one: ["SELECT user_id FROM auth_code WHERE digest = $1"],
         many(1): ["SELECT user_id, digest FROM auth_code WHERE digest = ANY($1)"],

@@ -110,9 +110,9 @@ impl Store {
         answer
     }
 
-    /// How many parts of long answers are made at once, and of how many cores they may keep half busy. SQLite reads on the
-    /// calling thread, as a rule, so one, and of one. With PostgreSQL most of the time is spent waiting, so four for each core, but no
-    /// more than may have a connection at the same time.
+    /// How many parts of long answers are made at once, and of how many cores they may keep half busy. SQLite mostly reads on
+    /// the calling thread, so one, and of one. With PostgreSQL most of the time is spent waiting, so four for each core, but
+    /// no more than may have a connection at the same time.
     pub fn parts_at_once(&self) -> (usize, usize) {
         match self {
             Store::Sqlite(_) => (1, 1),
@@ -132,9 +132,9 @@ impl Store {
         }
     }
 
-    /// How many imports are worked on at once. SQLite reads on the calling thread and has one writer, so one. On PostgreSQL an
-    /// import waits in the queue of its team, which the team can make as long as it likes, and others go on meanwhile; each
-    /// takes up to some forty megabytes of memory.
+    /// How many imports are worked on at once. SQLite mostly reads on the calling thread and has one writer, so one. On
+    /// PostgreSQL an import waits in the queue of its team, which the team can make as long as it likes, and others go on
+    /// meanwhile; each takes up to some forty megabytes of memory.
     pub fn imports_at_once(&self) -> usize {
         match self {
             Store::Sqlite(_) => 1,
@@ -250,7 +250,7 @@ impl Store {
     ///
     /// # Errors
     /// The script's own; [`Error::Unavailable`] when there is no answer in time.
-    pub async fn read<T>(
+    pub async fn read<T: Send + 'static>(
         &self,
         holder: impl Into<Holder>,
         script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
@@ -258,7 +258,7 @@ impl Store {
         let span = self.span("read");
         let answer = match self {
             Store::Sqlite(sqlite) => {
-                let script = |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
+                let script = move |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
                 sqlite.read(holder.into(), script).await
             }
             Store::Postgres(postgres) => {
@@ -281,7 +281,7 @@ impl Store {
     ///
     /// # Errors
     /// As for [`read`](Store::read).
-    pub async fn look_up<B: Batch>(
+    pub async fn look_up<B: Batch<Out: Send> + Send + 'static>(
         &self,
         holder: impl Into<Holder>,
         query: B,
@@ -294,7 +294,7 @@ impl Store {
     ///
     /// # Errors
     /// As for [`read`](Store::read).
-    pub async fn look_up_list<B: Batch>(
+    pub async fn look_up_list<B: Batch<Out: Send> + Send + 'static>(
         &self,
         holder: impl Into<Holder>,
         query: B,
@@ -314,7 +314,7 @@ impl Store {
     ///
     /// # Errors
     /// As for [`read`](Store::read).
-    pub async fn look_up_credential<B: Batch>(
+    pub async fn look_up_credential<B: Batch<Out: Send> + Send + 'static>(
         &self,
         holder: Holder,
         query: B,
@@ -331,7 +331,7 @@ impl Store {
     ///
     /// # Errors
     /// As for [`read`](Store::read).
-    pub async fn look_up_sign_in<B: Batch>(
+    pub async fn look_up_sign_in<B: Batch<Out: Send> + Send + 'static>(
         &self,
         holder: Holder,
         query: B,
@@ -341,7 +341,7 @@ impl Store {
             .await
     }
 
-    async fn look_up_by<B: Batch>(
+    async fn look_up_by<B: Batch<Out: Send> + Send + 'static>(
         &self,
         together: fn(&Postgres) -> Option<&Lookups>,
         holder: Holder,
@@ -351,7 +351,8 @@ impl Store {
         let span = self.span("read");
         let answer = match self {
             Store::Sqlite(sqlite) => {
-                let script = |handle: &_| query.on_sqlite(handle).map_err(ScriptError::into_error);
+                let script =
+                    move |handle: &_| query.on_sqlite(handle).map_err(ScriptError::into_error);
                 sqlite.read(holder, script).await
             }
             Store::Postgres(postgres) => {

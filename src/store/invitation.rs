@@ -47,7 +47,7 @@ pub fn list(team_id: TeamId) -> impl Batch<Out = Vec<ListedInvitation>> {
 }
 
 /// The invitation with that digest, unless it has expired.
-pub fn find(digest: &Digest, now: Timestamp) -> impl Batch<Out = Option<Invitation>> {
+pub fn find(digest: Digest, now: Timestamp) -> impl Batch<Out = Option<Invitation>> {
     sql!(
         "SELECT ",
         row::COLUMNS,

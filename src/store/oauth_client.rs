@@ -77,7 +77,7 @@ pub fn list<'a>(part: &'a Part<ClientId>) -> impl Batch<Out = Vec<OauthClient>> 
 }
 
 /// The client with that id, without its redirect URIs.
-pub fn find(id: &ClientId) -> impl Batch<Out = Option<OauthClient>> {
+pub fn find(id: ClientId) -> impl Batch<Out = Option<OauthClient>> {
     sql!("SELECT id, name, created_at FROM oauth_client WHERE id = $1 AND deleted_at IS NULL")
         .with(values![id])
         .first(read)
@@ -123,7 +123,7 @@ pub fn delete_redirect_uri<'a>(id: &'a ClientId, uri: &'a str) -> impl Batch {
 }
 
 /// The redirect URIs of a client, in the order of their characters.
-pub fn list_redirect_uris(id: &ClientId) -> impl Batch<Out = Vec<String>> {
+pub fn list_redirect_uris(id: ClientId) -> impl Batch<Out = Vec<String>> {
     sql!("SELECT redirect_uri FROM oauth_redirect_uri WHERE client_id = $1 ORDER BY redirect_uri")
         .with(values![id])
         .all(|row| Ok(row.take()?))

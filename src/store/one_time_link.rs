@@ -34,7 +34,7 @@ pub fn replace(link: &OneTimeLink) -> impl Batch {
 
 /// The link with that digest and purpose, if it has not expired.
 pub fn find(
-    digest: &Digest,
+    digest: Digest,
     purpose: Purpose,
     now: Timestamp,
 ) -> impl Batch<Out = Option<OneTimeLink>> {

@@ -43,7 +43,7 @@ pub fn list(user_id: UserId) -> impl Batch<Out = Vec<Passkey>> {
 }
 
 /// The passkey with that credential id.
-pub fn find_credential(credential_id: &[u8]) -> impl Batch<Out = Option<Passkey>> {
+pub fn find_credential(credential_id: Vec<u8>) -> impl Batch<Out = Option<Passkey>> {
     sql!(
         "SELECT ",
         row::COLUMNS,

@@ -1,5 +1,7 @@
 //! Password hashes, and counts of wrong passwords.
 
+use std::borrow::Cow;
+
 use super::Batch;
 use crate::domain::id::UserId;
 use crate::domain::password::{Source, WrongPasswords};
@@ -45,7 +47,7 @@ pub fn find_changed_at(user_id: UserId) -> impl Batch<Out = Option<Timestamp>> {
 }
 
 /// The password of the user who has the email, ignoring case.
-pub fn find_email(email: &str) -> impl Batch<Out = Option<Secret>> {
+pub fn find_email<'a>(email: impl Into<Cow<'a, str>>) -> impl Batch<Out = Option<Secret>> {
     sql!(
         sqlite: [
             "SELECT hash FROM \"user\" JOIN password ON user_id = id WHERE lower(email) = lower($1) AND removed_at IS NULL",
@@ -55,7 +57,7 @@ pub fn find_email(email: &str) -> impl Batch<Out = Option<Secret>> {
              WHERE lower(email COLLATE \"C\") = lower($1 COLLATE \"C\") AND removed_at IS NULL",
         ],
     )
-    .with(values![email])
+    .with(values![email.into()])
     .first(|row| Ok(row.take()?))
 }
 

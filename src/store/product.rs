@@ -100,7 +100,7 @@ pub fn update(catalog: Catalog, product: &Product, keeps_sku: bool) -> impl Batc
         many(3): [row::UPDATE_ALL, " RETURNING product.team_id, product.mode, product.id"],
     );
     let values = row::values(catalog.team_id, catalog.mode, product);
-    (sqlite.with(values), postgres.with(values))
+    (sqlite.with(values.clone()), postgres.with(values))
 }
 
 /// Adds products: PostgreSQL takes many rows in one round trip, as lists of values. Fails as [`insert`] does.

@@ -65,7 +65,7 @@ pub fn insert_pair(id: SessionId, pair: &PairDigests, expires_at: Timestamp) -> 
 /// the session has not ended, the user is active and the client is not deleted; and when the session was last used, as far
 /// as recorded.
 pub fn find_access_token(
-    digest: &Digest,
+    digest: Digest,
     now: Timestamp,
 ) -> impl Batch<Out = Option<(SignedIn, Timestamp)>> {
     const FROM: &str = " FROM access_token JOIN session ON session.id = access_token.session_id \
@@ -96,7 +96,7 @@ pub fn find_access_token(
 }
 
 /// The session of an access token or a refresh token, and its user, whatever the state of any of them.
-pub fn find_session(digest: &Digest) -> impl Batch<Out = Option<(SessionId, UserId)>> {
+pub fn find_session(digest: Digest) -> impl Batch<Out = Option<(SessionId, UserId)>> {
     sql!(
         one: [
             "SELECT session.id, user_id FROM refresh_token JOIN session ON session.id = session_id WHERE digest = $1 \

@@ -4,6 +4,8 @@
 //! (`OF_ACTIVE` in `session.rs` and `browser_session.rs`, or [`hold_standing`]), so that it applies from the commit on, and
 //! the credentials may be deleted later.
 
+use std::borrow::Cow;
+
 use uuid::Uuid;
 
 use super::{Batch, fair};
@@ -65,7 +67,7 @@ pub fn find(id: UserId) -> impl Batch<Out = Option<User>> {
 }
 
 /// The user who has the email, ignoring case.
-pub fn find_email(email: &str) -> impl Batch<Out = Option<User>> {
+pub fn find_email<'a>(email: impl Into<Cow<'a, str>>) -> impl Batch<Out = Option<User>> {
     sql!(
         sqlite: [
             "SELECT ",
@@ -78,7 +80,7 @@ pub fn find_email(email: &str) -> impl Batch<Out = Option<User>> {
             " FROM \"user\" WHERE lower(email COLLATE \"C\") = lower($1 COLLATE \"C\") AND removed_at IS NULL",
         ],
     )
-    .with(values![email])
+    .with(values![email.into()])
     .first(row::read)
 }
 

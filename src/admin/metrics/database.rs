@@ -49,7 +49,7 @@ fn show_connections(page: &mut Page<'_>, (all, used, most): (usize, usize, usize
 fn show_waits(page: &mut Page<'_>, waits: &crate::tally::Spread) {
     page.times(
         "database_connection_wait",
-        "How long it took to get one of these connections",
+        "How long it took to get one of these connections, with the wait for a turn",
         waits,
     );
 }
@@ -116,7 +116,7 @@ fn show_files(page: &mut Page<'_>, numbers: &sqlite::Numbers<'_>) {
     );
     page.counter(
         "slow_reads",
-        "Reads that waited for the disk, a fifth of a millisecond or longer; not all of the first ones are noticed",
+        "Reads that waited for the disk, a fifth of a millisecond or longer, also those of what a change needs; not all of the first ones are noticed",
         counts.slow_reads.get(),
     );
     page.gauge(

@@ -85,7 +85,11 @@ impl App {
     }
 
     /// Writes a list of rows that may be many, or long, and whether there are more: each part is read by what `list` makes.
-    async fn tell_list<T, Id: Copy + Send + Sync + 'static, L: Batch<Out = Vec<T>>>(
+    async fn tell_list<
+        T: Send + 'static,
+        Id: Copy + Send + Sync + 'static,
+        L: Batch<Out = Vec<T>>,
+    >(
         &self,
         mut rows: Parts<'_, T, Id>,
         more: &str,
