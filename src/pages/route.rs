@@ -235,7 +235,8 @@ where
 {
     visit.require_own_origin()?;
     let make = async {
-        match handle(Arc::clone(visit)).await {
+        // In a box, as what a form needs is large, and the layers around it would each have it on the stack.
+        match Box::pin(handle(Arc::clone(visit))).await {
             Err(Failure::Answered(page)) => Ok(*page),
             answered => answered,
         }
