@@ -14,12 +14,13 @@ use super::cors::Cors;
 use super::interceptor::Interceptor;
 use super::places::Places;
 use super::rejection::Error;
-use super::turns::{self, Turns};
+use super::turns::{self, Apart};
 use super::unsent::Unsent;
 use crate::admin::ReplicaState;
 use crate::admin::metrics::Load;
 use crate::app::App;
 use crate::budget::Budget;
+use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::limit::Limits;
 use crate::oidc::Provider;
@@ -34,12 +35,9 @@ pub struct Context {
     /// The turns in which requests begin while many arrive.
     pub(super) arrivals: Arrivals,
     /// The turns in which lists are made.
-    lists: Turns,
+    lists: Apart,
     /// The turns in which pages are made that users have of their own.
-    own_pages: Turns,
-    /// Both for who is likely to wait for the disk.
-    waiting_lists: Turns,
-    waiting_own_pages: Turns,
+    own_pages: Apart,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
     /// The heads of requests that wait to begin. Not among the bodies: a caller's own would be refused for these.
@@ -83,25 +81,25 @@ pub(crate) async fn still_allowed<T, E>(
 }
 
 impl Context {
-    /// Waits for the next turn of this user to make a page that they have of their own ([`Turns`]).
+    /// Waits for the next turn of this user to make a page that they have of their own ([`Apart`]).
     ///
     /// # Errors
     /// [`Error::Overloaded`] when too many wait, or it takes too long.
     pub(crate) async fn own_page_turn(&self, user_id: UserId) -> Result<(), Rejection<Error>> {
-        let turns = match self.app.waits_for_disk(user_id.into()) {
-            true => &self.waiting_own_pages,
-            false => &self.own_pages,
-        };
-        turns.next(user_id.into()).await.map_err(Rejection::Error)
+        self.next(&self.own_pages, user_id.into()).await
     }
 
-    /// Returns the turns in which lists of this team are made now. Who is likely to wait for the disk would keep one of the few
-    /// of all meanwhile.
-    pub(super) fn list_turns(&self, team_id: TeamId) -> &Turns {
-        match self.app.waits_for_disk(team_id.into()) {
-            true => &self.waiting_lists,
-            false => &self.lists,
-        }
+    /// The same for a list of this team.
+    ///
+    /// # Errors
+    /// The same.
+    pub(super) async fn list_turn(&self, team_id: TeamId) -> Result<(), Rejection<Error>> {
+        self.next(&self.lists, team_id.into()).await
+    }
+
+    async fn next(&self, turns: &Apart, holder: Holder) -> Result<(), Rejection<Error>> {
+        let waits = || self.app.waits_for_disk(holder);
+        turns.next(holder, waits).await.map_err(Rejection::Error)
     }
 
     /// Returns the state of a server of `app`; requests are logged to `log`.
@@ -134,10 +132,8 @@ impl Context {
             limits: Limits::start(settings, &replica.metrics.limits, log).await,
             concurrency,
             arrivals: Arrivals::new(Handle::current()),
-            lists: Turns::on(&settings.database),
-            own_pages: Turns::of_users(&settings.database),
-            waiting_lists: Turns::of_waiting(),
-            waiting_own_pages: Turns::of_waiting_users(),
+            lists: Apart::on(&settings.database),
+            own_pages: Apart::of_users(&settings.database),
             bodies,
             beginning,
             listing,

@@ -117,8 +117,7 @@ pub(crate) async fn list_turn(
     let shared = context.context();
     let charge = charge_head(context, &shared.listing, bearer.into());
     let _charge = charge.ok_or(overloaded)?;
-    let turn = shared.list_turns(team_id).next(team_id.into()).await;
-    turn.map_err(Rejection::Error)
+    shared.list_turn(team_id).await
 }
 
 /// Step 4: charges a request for what it holds while it waits; `None` if `bearer` may not have that much.

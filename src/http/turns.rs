@@ -12,7 +12,8 @@
 //!    turns already; whoever held one of the few turns of all meanwhile would keep others from making theirs. What users have
 //!    of their own, such as the page of their account, or a form that they are shown again, is made in turns apart from those
 //!    of teams ([`Turns::of_users`]): a team may have hundreds of users, each a holder like a whole team. On SQLite, who is
-//!    likely to wait for the disk has turns as on PostgreSQL, apart from all these.
+//!    likely to wait for the disk has turns as on PostgreSQL, [apart](Apart) from all these, also if that is only found while a
+//!    request waits.
 //! 3. A request that gets a turn first lets all others that are ready run, for [half of the time](OthersFirst) at most. (A
 //!    list made without a pause would be done before the next could wait for it, and of those that wait, each would be made
 //!    right behind the one before.)
@@ -89,6 +90,14 @@ pub(super) struct Held {
     _turn: Either<Turn, Timed>,
 }
 
+impl Held {
+    /// Keeps it [until the request is answered](until_answered).
+    fn keep(self) {
+        // Without a request there is nothing to keep it for.
+        _ = SERVED.try_with(|it| it.turn.set(Some(self)));
+    }
+}
+
 /// A turn of all, of which it is noted how long it takes.
 #[derive(Debug)]
 struct Timed {
@@ -158,7 +167,7 @@ enum Either<E, A> {
 impl Turns {
     /// On SQLite, which is read by the core that makes the list, returns one turn for each core except one, for all together. On
     /// PostgreSQL two for each core and holder, since these mostly wait.
-    pub(super) fn on(database: &Database) -> Turns {
+    fn on(database: &Database) -> Turns {
         match database {
             Database::Sqlite(_) => Turns::leaving_a_core(),
             Database::Postgres(_) => Turns::of_waiting(),
@@ -166,7 +175,7 @@ impl Turns {
     }
 
     /// For what mostly waits: two for each core and holder.
-    pub(super) fn of_waiting() -> Turns {
+    fn of_waiting() -> Turns {
         Turns::of_each(2 * cores())
     }
 
@@ -177,7 +186,7 @@ impl Turns {
 
     /// For what users have of their own: one turn for each core except one, for all together; on PostgreSQL eight for each
     /// core.
-    pub(super) fn of_users(database: &Database) -> Turns {
+    fn of_users(database: &Database) -> Turns {
         match database {
             Database::Sqlite(_) => Turns::of_all(all_but_one(), ROOM_OF_USERS),
             Database::Postgres(_) => Turns::of_waiting_users(),
@@ -185,7 +194,7 @@ impl Turns {
     }
 
     /// The same for what mostly waits: eight for each core.
-    pub(super) fn of_waiting_users() -> Turns {
+    fn of_waiting_users() -> Turns {
         Turns::of_all(8 * cores(), ROOM_OF_USERS)
     }
 
@@ -212,9 +221,7 @@ impl Turns {
     /// # Errors
     /// [`Error::Overloaded`] when too many requests wait for one, or it takes too long.
     pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
-        let held = self.take(holder).await?;
-        // Without a request there is nothing to keep it for.
-        _ = SERVED.try_with(|it| it.turn.set(Some(held)));
+        self.take(holder).await?.keep();
         Ok(())
     }
 
@@ -253,6 +260,46 @@ impl Turns {
     }
 }
 
+/// Turns in which those who are likely to wait for the disk have theirs apart (step 2).
+pub(super) struct Apart {
+    waiting: Turns,
+    others: Turns,
+}
+
+impl Apart {
+    /// For lists of teams.
+    pub(super) fn on(database: &Database) -> Apart {
+        Apart {
+            waiting: Turns::of_waiting(),
+            others: Turns::on(database),
+        }
+    }
+
+    /// For what users have of their own.
+    pub(super) fn of_users(database: &Database) -> Apart {
+        Apart {
+            waiting: Turns::of_waiting_users(),
+            others: Turns::of_users(database),
+        }
+    }
+
+    /// Waits for the next turn of `holder`, as [`Turns::next`] does. `waits` tells whether it is likely to wait for the disk.
+    ///
+    /// # Errors
+    /// As for [`Turns::next`].
+    pub(super) async fn next(&self, holder: Holder, waits: impl Fn() -> bool) -> Result<(), Error> {
+        if !waits() {
+            let turn = self.others.take(holder).await?;
+            // It may have been found out meanwhile.
+            if !waits() {
+                turn.keep();
+                return Ok(());
+            }
+        }
+        self.waiting.next(holder).await
+    }
+}
+
 fn all_but_one() -> usize {
     (cores() - 1).max(1)
 }
@@ -277,6 +324,32 @@ mod tests {
 
     fn team(number: u128) -> Holder {
         Holder::Team(Uuid::from_u128(number))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_is_found_to_wait_for_the_disk_leaves_the_turns_of_the_others() {
+        let apart = Apart {
+            waiting: Turns::of_each(8),
+            others: Turns::of_all(1, ROOM),
+        };
+        let found = Cell::new(false);
+        let first = apart.others.take(team(1)).await.unwrap();
+        let mut more: Vec<_> = (0..3)
+            .map(|_| Box::pin(apart.next(team(1), || found.get())))
+            .collect();
+        for it in &mut more {
+            assert!(it.now_or_never().is_none(), "there is one turn");
+        }
+        found.set(true);
+        drop(first);
+        for it in more {
+            it.await.unwrap();
+        }
+        let other = apart.next(team(2), || false);
+        tokio::time::timeout(Duration::from_secs(1), other)
+            .await
+            .expect("the turn is free")
+            .unwrap();
     }
 
     /// A request that has a turn until it is told that it is answered.
