@@ -159,12 +159,12 @@ impl Sqlite {
     ///
     /// # Errors
     /// The error of `script`; [`Error::Unavailable`] when no connection is free, or would be too late.
-    pub(crate) async fn read<T: Send + 'static>(
+    pub(crate) fn read<T: Send + 'static>(
         &self,
         holder: Holder,
         script: impl FnOnce(&Handle) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        self.readers.read(holder, script).await
+    ) -> impl Future<Output = Result<T, Error>> + Send {
+        self.readers.read(holder, script)
     }
 
     /// Whether what `holder` reads is likely to wait for the disk.

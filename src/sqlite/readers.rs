@@ -24,6 +24,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures::future::{Either, ready};
 use r2d2::PooledConnection;
 use tokio::runtime::{Builder, Handle as Here, Runtime};
 
@@ -144,20 +145,25 @@ impl Readers {
         })
     }
 
-    /// Runs a script that only reads, for `holder`.
+    /// Runs a script that only reads, for `holder`: in step 1 at once, so that the future need not keep it. The futures of
+    /// requests stay small, as they are moved more than once.
     ///
     /// # Errors
     /// The script's own; [`Error::Unavailable`] when no connection is free, or would be too late.
-    pub(super) async fn read<T: Send + 'static>(
+    pub(super) fn read<T: Send + 'static>(
         &self,
         holder: Holder,
         script: impl FnOnce(&Handle) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        if self.disk_waits.may_come() {
-            // In a box, so that the futures of requests stay small: they are moved more than once.
-            return Box::pin(self.read_in_turn(holder, script)).await;
+    ) -> impl Future<Output = Result<T, Error>> + Send {
+        match self.disk_waits.may_come() {
+            true => Either::Right(Box::pin(self.read_in_turn(holder, script))),
+            false => {
+                let connections = self.connections();
+                Either::Left(ready(
+                    connections.and_then(|it| it.read(holder, None, script)),
+                ))
+            }
         }
-        self.connections()?.read(holder, None, script)
     }
 
     /// Runs a script that reads what is in memory in any case.

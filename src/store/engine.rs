@@ -281,32 +281,30 @@ impl Store {
     ///
     /// # Errors
     /// As for [`read`](Store::read).
-    pub async fn look_up<B: Batch<Out: Send> + Send + 'static>(
+    pub fn look_up<B: Batch<Out: Send> + Send + 'static>(
         &self,
         holder: impl Into<Holder>,
         query: B,
-    ) -> Result<B::Out, Error> {
+    ) -> impl Future<Output = Result<B::Out, Error>> + Send {
         self.look_up_by(|postgres| Some(postgres.lookups()), holder.into(), query, 1)
-            .await
     }
 
     /// The same for a list of at most `rows`, which only lists of other callers wait for.
     ///
     /// # Errors
     /// As for [`read`](Store::read).
-    pub async fn look_up_list<B: Batch<Out: Send> + Send + 'static>(
+    pub fn look_up_list<B: Batch<Out: Send> + Send + 'static>(
         &self,
         holder: impl Into<Holder>,
         query: B,
         rows: usize,
-    ) -> Result<B::Out, Error> {
+    ) -> impl Future<Output = Result<B::Out, Error>> + Send {
         self.look_up_by(
             |postgres| Some(postgres.lists()),
             holder.into(),
             query,
             rows,
         )
-        .await
     }
 
     /// As [`look_up`](Store::look_up), for the row of a credential. Those of strangers, who may bring any number of invalid
@@ -314,16 +312,16 @@ impl Store {
     ///
     /// # Errors
     /// As for [`read`](Store::read).
-    pub async fn look_up_credential<B: Batch<Out: Send> + Send + 'static>(
+    pub fn look_up_credential<B: Batch<Out: Send> + Send + 'static>(
         &self,
         holder: Holder,
         query: B,
-    ) -> Result<B::Out, Error> {
+    ) -> impl Future<Output = Result<B::Out, Error>> + Send {
         let together: fn(&Postgres) -> Option<&Lookups> = match holder {
             Holder::Strangers => |postgres| Some(postgres.strangers()),
             _ => |postgres| Some(postgres.credentials()),
         };
-        self.look_up_by(together, holder, query, 1).await
+        self.look_up_by(together, holder, query, 1)
     }
 
     /// As [`look_up`](Store::look_up), for somebody who is about to sign in, follows a link, or presents an app's code or
@@ -331,14 +329,13 @@ impl Store {
     ///
     /// # Errors
     /// As for [`read`](Store::read).
-    pub async fn look_up_sign_in<B: Batch<Out: Send> + Send + 'static>(
+    pub fn look_up_sign_in<B: Batch<Out: Send> + Send + 'static>(
         &self,
         holder: Holder,
         query: B,
         rows: usize,
-    ) -> Result<B::Out, Error> {
+    ) -> impl Future<Output = Result<B::Out, Error>> + Send {
         self.look_up_by(|postgres| Some(postgres.sign_ins()), holder, query, rows)
-            .await
     }
 
     async fn look_up_by<B: Batch<Out: Send> + Send + 'static>(
