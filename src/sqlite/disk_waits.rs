@@ -4,8 +4,9 @@
 //!    watched for [`WATCHED`]: the system is asked how often it had to read the disk for the thread. To ask each time would
 //!    cost as much as a fifth of a read.
 //! 2. If that was [found](DiskWaits::found) within this time, other scripts [may wait](DiskWaits::may_come), too.
-//! 3. Those of whoever had to wait within [`REMEMBERED`] are [likely](DiskWaits::are_likely_of) to do so again. Most callers
-//!    read what is in memory, whatever others do.
+//! 3. Those of whoever had to wait within [`REMEMBERED`] are [likely](DiskWaits::are_likely) to do so again, if they are of
+//!    the same [kind](Of): who looks at old products makes new ones as fast as anybody. Most callers read what is in memory,
+//!    whatever others do.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,6 +36,23 @@ const THREAD: UsageWho = UsageWho::RUSAGE_THREAD;
 #[cfg(not(target_os = "linux"))]
 const THREAD: UsageWho = UsageWho::RUSAGE_SELF;
 
+/// Whose scripts, of which kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Of {
+    /// Those that only read.
+    Reads(Holder),
+    /// Those that change something.
+    Changes(Holder),
+}
+
+impl Of {
+    pub(super) fn holder(self) -> Holder {
+        match self {
+            Of::Reads(holder) | Of::Changes(holder) => holder,
+        }
+    }
+}
+
 /// Which scripts wait for the disk. Times are in nanoseconds from the beginning.
 #[derive(Debug)]
 pub(super) struct DiskWaits {
@@ -45,8 +63,8 @@ pub(super) struct DiskWaits {
     watched: AtomicU64,
     /// Until when some may wait.
     may_come: AtomicU64,
-    /// Until when those of a holder are likely to.
-    likely: Mutex<HashMap<Holder, u64>>,
+    /// Until when they are likely to.
+    likely: Mutex<HashMap<Of, u64>>,
 }
 
 impl DiskWaits {
@@ -69,14 +87,14 @@ impl DiskWaits {
         self.is_before(&self.may_come)
     }
 
-    /// Step 3: whether one of `holder` is likely to.
-    pub(super) fn are_likely_of(&self, holder: Holder) -> bool {
-        let end = self.likely().get(&holder).copied();
+    /// Step 3: whether one of these is likely to.
+    pub(super) fn are_likely(&self, of: Of) -> bool {
+        let end = self.likely().get(&of).copied();
         end.is_some_and(|end| self.now() < end)
     }
 
-    /// Step 1: runs a script of `holder`. Also returns whether it was found to wait for the disk.
-    pub(super) fn noticed<T>(&self, holder: Holder, script: impl FnOnce() -> T) -> (T, bool) {
+    /// Step 1: runs a script. Also returns whether it was found to wait for the disk.
+    pub(super) fn noticed<T>(&self, of: Of, script: impl FnOnce() -> T) -> (T, bool) {
         let before = self.is_before(&self.watched).then(self.disk_reads);
         let came = Instant::now();
         let answer = script();
@@ -87,25 +105,25 @@ impl DiskWaits {
             .store(self.now() + nanos(WATCHED), Ordering::Relaxed);
         let has_waited = before.is_some_and(|before| (self.disk_reads)() > before);
         if has_waited {
-            self.found(holder);
+            self.found(of);
         }
         (answer, has_waited)
     }
 
-    /// Notes that a script of `holder` has waited for the disk.
-    pub(super) fn found(&self, holder: Holder) {
+    /// Notes that one of these has waited for the disk.
+    pub(super) fn found(&self, of: Of) {
         let now = self.now();
         self.may_come.store(now + nanos(WATCHED), Ordering::Relaxed);
-        self.remember(holder, now);
+        self.remember(of, now);
     }
 
-    fn remember(&self, holder: Holder, now: u64) {
+    fn remember(&self, of: Of, now: u64) {
         let mut likely = self.likely();
-        if likely.len() >= HOLDERS && !likely.contains_key(&holder) {
+        if likely.len() >= HOLDERS && !likely.contains_key(&of) {
             likely.retain(|_, end| now < *end);
         }
-        if likely.len() < HOLDERS || likely.contains_key(&holder) {
-            likely.insert(holder, now + nanos(REMEMBERED));
+        if likely.len() < HOLDERS || likely.contains_key(&of) {
+            likely.insert(of, now + nanos(REMEMBERED));
         }
     }
 
@@ -119,7 +137,7 @@ impl DiskWaits {
         nanos(self.begun.elapsed())
     }
 
-    fn likely(&self) -> MutexGuard<'_, HashMap<Holder, u64>> {
+    fn likely(&self) -> MutexGuard<'_, HashMap<Of, u64>> {
         // Nothing panics while it is locked.
         self.likely.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,8 +166,8 @@ mod tests {
         static READS: Cell<i64> = const { Cell::new(0) };
     }
 
-    fn team(number: u128) -> Holder {
-        Holder::Team(Uuid::from_u128(number))
+    fn team(number: u128) -> Of {
+        Of::Reads(Holder::Team(Uuid::from_u128(number)))
     }
 
     #[test]
@@ -163,8 +181,9 @@ mod tests {
             assert_eq!(waits.noticed(team(1), wait), ((), found));
             assert_eq!(waits.may_come(), found);
         }
-        assert!(waits.are_likely_of(team(1)));
-        assert!(!waits.are_likely_of(team(2)));
+        assert!(waits.are_likely(team(1)));
+        assert!(!waits.are_likely(team(2)));
+        assert!(!waits.are_likely(Of::Changes(team(1).holder())));
     }
 
     #[test]
@@ -196,7 +215,7 @@ mod tests {
         for number in 0..2 * HOLDERS as u128 {
             waits.remember(team(number), 0);
         }
-        assert!(waits.are_likely_of(team(0)));
+        assert!(waits.are_likely(team(0)));
         assert_eq!(waits.likely().len(), HOLDERS);
         waits.remember(team(2 * HOLDERS as u128), nanos(REMEMBERED));
         assert_eq!(waits.likely().len(), 1);

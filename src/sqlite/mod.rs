@@ -49,7 +49,7 @@ pub(crate) use connection::require_file;
 use connection::{bytes, connect, create_private, log_of, require_no_log_alone};
 pub(crate) use copy::{Copy, Made};
 pub use counts::{Counts, Numbers};
-use disk_waits::DiskWaits;
+use disk_waits::{DiskWaits, Of};
 pub use handle::Handle;
 pub(crate) use inspect::{Content, Inspection};
 #[cfg(test)]
@@ -152,7 +152,7 @@ impl Sqlite {
             let _ = catch_unwind(AssertUnwindSafe(|| script(handle)));
             Ok(script)
         };
-        self.readers.read(holder, rehearse).await
+        self.readers.read(Of::Changes(holder), rehearse).await
     }
 
     /// Runs a script that only reads, for `holder`. See [`readers`].
@@ -164,12 +164,12 @@ impl Sqlite {
         holder: Holder,
         script: impl FnOnce(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> impl Future<Output = Result<T, Error>> + Send {
-        self.readers.read(holder, script)
+        self.readers.read(Of::Reads(holder), script)
     }
 
     /// Whether what `holder` reads is likely to wait for the disk.
     pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
-        self.disk_waits.may_come() && self.disk_waits.are_likely_of(holder)
+        self.disk_waits.may_come() && self.disk_waits.are_likely(Of::Reads(holder))
     }
 
     /// The counters of the store, and its current state. This asks the system for the length of two files.
@@ -281,7 +281,7 @@ mod tests {
             std::mem::take(&mut *runs.lock().unwrap())
         };
         assert_eq!(change().await, [true]);
-        store.disk_waits.found(Holder::Service);
+        store.disk_waits.found(Of::Changes(Holder::Service));
         assert_eq!(change().await, [false, true]);
     }
 

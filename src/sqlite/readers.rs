@@ -30,11 +30,10 @@ use tokio::runtime::{Builder, Handle as Here, Runtime};
 
 use super::connection::connect;
 use super::counts::Counts;
-use super::disk_waits::DiskWaits;
+use super::disk_waits::{DiskWaits, Of};
 use super::handle::Handle;
 use crate::domain::Cause;
 use crate::domain::Error;
-use crate::domain::holder::Holder;
 use crate::turns::Turns;
 
 /// How much of the file is mapped, in bytes: all of it. SQLite maps no more than the limit it was built with
@@ -145,23 +144,21 @@ impl Readers {
         })
     }
 
-    /// Runs a script that only reads, for `holder`: in step 1 at once, so that the future need not keep it. The futures of
+    /// Runs a script that only reads, or that is rehearsed: in step 1 at once, so that the future need not keep it. The futures of
     /// requests stay small, as they are moved more than once.
     ///
     /// # Errors
     /// The script's own; [`Error::Unavailable`] when no connection is free, or would be too late.
     pub(super) fn read<T: Send + 'static>(
         &self,
-        holder: Holder,
+        of: Of,
         script: impl FnOnce(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> impl Future<Output = Result<T, Error>> + Send {
         match self.disk_waits.may_come() {
-            true => Either::Right(Box::pin(self.read_in_turn(holder, script))),
+            true => Either::Right(Box::pin(self.read_in_turn(of, script))),
             false => {
                 let connections = self.connections();
-                Either::Left(ready(
-                    connections.and_then(|it| it.read(holder, None, script)),
-                ))
+                Either::Left(ready(connections.and_then(|it| it.read(of, None, script))))
             }
         }
     }
@@ -180,25 +177,25 @@ impl Readers {
     /// Step 2.
     async fn read_in_turn<T: Send + 'static>(
         &self,
-        holder: Holder,
+        of: Of,
         script: impl FnOnce(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let came = Instant::now();
-        let is_slow = || self.disk_waits.are_likely_of(holder);
+        let is_slow = || self.disk_waits.are_likely(of);
         let quick = match is_slow() {
             true => None,
-            false => Some(self.quick.take(holder).await?),
+            false => Some(self.quick.take(of.holder()).await?),
         };
         // It may have been found out while this waited.
         let turn = match quick.filter(|_| !is_slow()) {
             Some(turn) => turn,
-            None => self.slow.take(holder).await?,
+            None => self.slow.take(of.holder()).await?,
         };
         let connections = Arc::clone(self.connections()?);
         let threads = self.threads.as_ref().ok_or_else(stopped)?;
         // The turn lasts until the read is made, also if nobody waits for it any more.
         let read = threads.spawn_blocking(move || {
-            let answer = connections.read(holder, Some(came), script);
+            let answer = connections.read(of, Some(came), script);
             drop(turn);
             answer
         });
@@ -243,16 +240,16 @@ impl Drop for Readers {
 }
 
 impl Connections {
-    /// Runs a script of `holder`, who has waited since they `came`.
+    /// Runs a script, whose caller has waited since they `came`.
     fn read<T>(
         &self,
-        holder: Holder,
+        of: Of,
         came: Option<Instant>,
         script: impl FnOnce(&Handle) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let reader = self.lend(came)?;
         let read = || script(&reader.handle);
-        let (answer, is_slow) = self.disk_waits.noticed(holder, read);
+        let (answer, is_slow) = self.disk_waits.noticed(of, read);
         if is_slow {
             self.counts.slow_reads.one();
         }
@@ -298,6 +295,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::domain::holder::Holder;
     use crate::sqlite::create_private;
 
     const MOMENT: Duration = Duration::from_millis(1);
@@ -308,8 +306,8 @@ mod tests {
         Readers::open(&path, &Arc::default(), &Arc::new(DiskWaits::new())).unwrap()
     }
 
-    fn team(number: u128) -> Holder {
-        Holder::Team(Uuid::from_u128(number))
+    fn team(number: u128) -> Of {
+        Of::Reads(Holder::Team(Uuid::from_u128(number)))
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

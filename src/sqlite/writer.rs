@@ -32,7 +32,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::counts::Counts;
-use super::disk_waits::DiskWaits;
+use super::disk_waits::{DiskWaits, Of};
 use super::handle::Handle;
 use super::wal::Checkpointer;
 use crate::domain::Cause;
@@ -108,7 +108,7 @@ where
             // If it is found to wait for the disk, later ones are rehearsed.
             let (result, _) = self
                 .disk_waits
-                .noticed(self.holder, || (self.script)(handle));
+                .noticed(Of::Changes(self.holder), || (self.script)(handle));
             result
         };
         let result = catch_unwind(AssertUnwindSafe(script))
