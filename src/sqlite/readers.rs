@@ -144,8 +144,8 @@ impl Readers {
         })
     }
 
-    /// Runs a script that only reads, or that is rehearsed: in step 1 at once, so that the future need not keep it. The futures of
-    /// requests stay small, as they are moved more than once.
+    /// Runs a script that only reads, or that is rehearsed: in step 1 at once, so that the future need not keep it. The
+    /// futures of requests stay small, as they are moved more than once.
     ///
     /// # Errors
     /// The script's own; [`Error::Unavailable`] when no connection is free, or would be too late.
