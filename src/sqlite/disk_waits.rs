@@ -4,10 +4,11 @@
 //!    watched for [`WATCHED`]: the system is asked how often it had to read the disk for the thread. To ask each time would
 //!    cost as much as a fifth of a read.
 //! 2. If that was [found](DiskWaits::found) within this time, other scripts [may wait](DiskWaits::may_come), too.
-//! 3. Those of whoever had to wait within [`REMEMBERED`] are [likely](DiskWaits::are_likely) to do so again, if they are of
-//!    the same [kind](Of): who looks at old products makes new ones as fast as anybody. Most callers read what is in memory,
-//!    whatever others do.
+//! 3. Those of whoever had to wait within [`REMEMBERED`], unless [many](IN_A_ROW) since then had not to, are
+//!    [likely](DiskWaits::are_likely) to do so again, if they are of the same [kind](Of): who looks at old products makes
+//!    new ones as fast as anybody. Most callers read what is in memory, whatever others do.
 
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,6 +26,9 @@ const WATCHED: Duration = Duration::from_secs(60);
 
 /// Whoever pauses for longer counts as new, and its first reads are made among those of others who had not to wait.
 const REMEMBERED: Duration = Duration::from_secs(10);
+
+/// How many in a row show that it was an exception: about one of so many waits among those of others, at most.
+const IN_A_ROW: u32 = 16;
 
 /// How many of these are remembered at most. Beyond that, the others count as new.
 const HOLDERS: usize = 10_000;
@@ -63,8 +67,15 @@ pub(super) struct DiskWaits {
     watched: AtomicU64,
     /// Until when some may wait.
     may_come: AtomicU64,
-    /// Until when they are likely to.
-    likely: Mutex<HashMap<Of, u64>>,
+    likely: Mutex<HashMap<Of, Likely>>,
+}
+
+/// Those that are likely to wait.
+#[derive(Clone, Copy, Debug)]
+struct Likely {
+    until: u64,
+    /// How many in a row had not to.
+    in_a_row: u32,
 }
 
 impl DiskWaits {
@@ -89,8 +100,8 @@ impl DiskWaits {
 
     /// Step 3: whether one of these is likely to.
     pub(super) fn are_likely(&self, of: Of) -> bool {
-        let end = self.likely().get(&of).copied();
-        end.is_some_and(|end| self.now() < end)
+        let likely = self.likely().get(&of).copied();
+        likely.is_some_and(|likely| self.now() < likely.until)
     }
 
     /// Step 1: runs a script. Also returns whether it was found to wait for the disk.
@@ -98,14 +109,16 @@ impl DiskWaits {
         let before = self.is_before(&self.watched).then(self.disk_reads);
         let came = Instant::now();
         let answer = script();
-        if came.elapsed() < LONG {
-            return (answer, false);
+        let mut has_waited = false;
+        if came.elapsed() >= LONG {
+            self.watched
+                .store(self.now() + nanos(WATCHED), Ordering::Relaxed);
+            has_waited = before.is_some_and(|before| (self.disk_reads)() > before);
         }
-        self.watched
-            .store(self.now() + nanos(WATCHED), Ordering::Relaxed);
-        let has_waited = before.is_some_and(|before| (self.disk_reads)() > before);
-        if has_waited {
-            self.found(of);
+        match has_waited {
+            true => self.found(of),
+            false if self.may_come() => self.not_found(of),
+            false => {}
         }
         (answer, has_waited)
     }
@@ -117,13 +130,25 @@ impl DiskWaits {
         self.remember(of, now);
     }
 
+    /// Notes that one of these had not to wait.
+    fn not_found(&self, of: Of) {
+        let mut likely = self.likely();
+        if let Entry::Occupied(mut of) = likely.entry(of) {
+            of.get_mut().in_a_row += 1;
+            if of.get().in_a_row >= IN_A_ROW {
+                of.remove();
+            }
+        }
+    }
+
     fn remember(&self, of: Of, now: u64) {
         let mut likely = self.likely();
         if likely.len() >= HOLDERS && !likely.contains_key(&of) {
-            likely.retain(|_, end| now < *end);
+            likely.retain(|_, likely| now < likely.until);
         }
         if likely.len() < HOLDERS || likely.contains_key(&of) {
-            likely.insert(of, now + nanos(REMEMBERED));
+            let until = now + nanos(REMEMBERED);
+            likely.insert(of, Likely { until, in_a_row: 0 });
         }
     }
 
@@ -137,7 +162,7 @@ impl DiskWaits {
         nanos(self.begun.elapsed())
     }
 
-    fn likely(&self) -> MutexGuard<'_, HashMap<Of, u64>> {
+    fn likely(&self) -> MutexGuard<'_, HashMap<Of, Likely>> {
         // Nothing panics while it is locked.
         self.likely.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -184,6 +209,23 @@ mod tests {
         assert!(waits.are_likely(team(1)));
         assert!(!waits.are_likely(team(2)));
         assert!(!waits.are_likely(Of::Changes(team(1).holder())));
+    }
+
+    #[test]
+    fn whoever_waits_once_and_then_not_for_long_is_forgotten() {
+        let waits = DiskWaits::counting(|| READS.get());
+        waits.found(team(1));
+        for _ in 1..IN_A_ROW {
+            waits.noticed(team(1), || ());
+            assert!(waits.are_likely(team(1)));
+        }
+        waits.found(team(1));
+        for _ in 0..IN_A_ROW {
+            assert!(waits.are_likely(team(1)));
+            waits.noticed(team(1), || ());
+        }
+        assert!(!waits.are_likely(team(1)));
+        assert!(waits.may_come());
     }
 
     #[test]
