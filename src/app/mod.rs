@@ -26,6 +26,7 @@ mod hashing;
 pub(crate) mod health;
 mod idempotency;
 mod identity;
+mod import_turns;
 pub mod invitation;
 mod item;
 mod item_deletion;
@@ -65,6 +66,7 @@ use uuid::Uuid;
 
 use crate::domain::Error;
 use crate::domain::authentication_request::AuthenticationRequests;
+use crate::domain::catalog::Catalog;
 use crate::domain::cursor::Cursors;
 use crate::domain::device_cookie::DeviceCookies;
 use crate::domain::holder::Holder;
@@ -84,6 +86,7 @@ use crate::store::{Numbers, Store};
 use counts::Counts;
 use exchange_turns::ExchangeTurns;
 use hashing::Hashing;
+pub(crate) use import_turns::{ImportTurn, ImportTurns};
 use known::Known;
 use last_used::LastUsed;
 use lease::Leases;
@@ -103,7 +106,7 @@ pub struct App {
     browser_uses: LastUsed<BrowserSessionId>,
     hashing: Hashing,
     part_turns: PartTurns,
-    import_turns: Semaphore,
+    import_turns: ImportTurns,
     device_cookies: OnceLock<DeviceCookies>,
     refused_sign_ins: RefusedCounts,
     counts: Counts,
@@ -180,7 +183,8 @@ impl App {
         let cursor_key = shared_secret(&store, SharedSecret::Cursor).await?;
         let (at_once, cores) = store.parts_at_once();
         let part_turns = PartTurns::new(at_once, cores);
-        let import_turns = Semaphore::new(store.imports_at_once());
+        let (others, waiting) = store.imports_at_once();
+        let import_turns = ImportTurns::new(others, waiting);
         Ok(App {
             store,
             clock,
@@ -275,9 +279,13 @@ impl App {
         self.part_turns.make(holder, part).await
     }
 
-    /// The turns to work on an import.
-    pub(crate) fn import_turns(&self) -> &Semaphore {
-        &self.import_turns
+    /// Waits for a turn to work on an import into this catalog.
+    pub(crate) async fn import_turn(
+        &self,
+        catalog: Catalog,
+    ) -> ImportTurn<'_, impl Fn() -> bool + use<'_>> {
+        let waits = move || self.waits_for_disk(catalog.into());
+        self.import_turns.take(waits).await
     }
 
     /// Whether what is read for `holder` is likely to wait for the disk.

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Mutex as Queue, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex as Queue, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use crate::app::ImportTurn;
 use crate::domain::id::{TeamId, UserId};
 use crate::limit::SlowLimiter;
 use crate::pause::{WithPause, keep_for};
@@ -58,6 +59,9 @@ struct Team {
     /// Until when it would have to rest.
     rests: Mutex<Instant>,
 }
+
+/// The turn of an import among those of its team.
+type First = (OwnedMutexGuard<()>, Arc<Team>);
 
 impl Site {
     pub(super) fn new(origin: Origin) -> Site {
@@ -139,10 +143,14 @@ pub(super) struct Import {
 
 impl Import {
     /// Does work that is costly for all others: one import of a team at a time, with a pause after each that is as long as it
-    /// took, and of all teams as many as there are `turns`. So half of the time is left, however often a team imports.
-    pub(super) async fn work<T>(&self, turns: &Semaphore, work: impl Future<Output = T>) -> T {
-        let (_line, _turn) = self.turn(turns).await;
-        work.await
+    /// took, and once it is its `turn` among all teams. So half of the time is left, however often a team imports.
+    pub(super) async fn work<T, W: Fn() -> bool>(
+        &self,
+        turn: impl Future<Output = ImportTurn<'_, W>>,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let (_line, turn) = self.first(turn).await;
+        turn.during(work).await
     }
 
     /// As [`work`](Import::work), for work that tells when all changes of others began to wait for it. The team owes a rest of
@@ -150,13 +158,13 @@ impl Import {
     ///
     /// # Errors
     /// For how long the team has to wait.
-    pub(super) async fn carry_out<T>(
+    pub(super) async fn carry_out<T, W: Fn() -> bool>(
         &self,
-        turns: &Semaphore,
+        turn: impl Future<Output = ImportTurn<'_, W>>,
         times: u32,
         work: impl AsyncFnOnce(Arc<OnceLock<Instant>>) -> T,
     ) -> Result<T, Duration> {
-        let (_line, _turn) = self.turn(turns).await;
+        let (_line, turn) = self.first(turn).await;
         let wait = self
             .team
             .rests()
@@ -165,7 +173,7 @@ impl Import {
             return Err(wait);
         }
         let begun = Arc::<OnceLock<Instant>>::default();
-        let done = work(Arc::clone(&begun)).await;
+        let done = turn.during(work(Arc::clone(&begun))).await;
         if let Some(begun) = begun.get() {
             let now = Instant::now();
             let mut rests = self.team.rests();
@@ -177,10 +185,10 @@ impl Import {
         Ok(done)
     }
 
-    /// Waits until it is the first of its team, and for one of the `turns`.
-    async fn turn<'a>(&self, turns: &'a Semaphore) -> (impl Send + use<>, impl Send + use<'a>) {
+    /// Waits until it is the first of its team, and for its `turn`.
+    async fn first<T>(&self, turn: impl Future<Output = T>) -> (WithPause<First>, T) {
         let first = Arc::clone(&self.team.line).lock_owned().await;
-        let turn = turns.acquire().await;
+        let turn = turn.await;
         // The line keeps the team: it would be forgotten during the pause, if it has no other import.
         (WithPause::begin((first, Arc::clone(&self.team))), turn)
     }
@@ -200,6 +208,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::app::ImportTurns;
 
     fn site() -> Site {
         Site::new("https://a.example".parse().unwrap())
@@ -264,12 +273,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn imports_are_done_one_after_another_and_a_team_pauses_as_long() {
-        let (site, turns) = (site(), Arc::new(Semaphore::new(1)));
+        let (site, turns) = (site(), ImportTurns::new(1, 0));
         let begun = Instant::now();
         let work = async |(team_id, user_id)| {
             let import = site.import(team(team_id), user(user_id)).unwrap();
             let second = async { sleep(Duration::from_secs(1)).await };
-            import.work(&turns, second).await;
+            import.work(turns.take(|| false), second).await;
             begun.elapsed().as_secs()
         };
         // The second team does not wait for all of the first.
@@ -279,13 +288,13 @@ mod tests {
 
     /// Carries out an import that others wait for.
     async fn carry_out(site: &Site, of: u128, waited: Duration) -> Result<(), Duration> {
-        let turns = Semaphore::new(1);
+        let turns = ImportTurns::new(1, 0);
         let import = site.import(team(of), user(1)).unwrap();
         let work = async |begun: Arc<OnceLock<_>>| {
             begun.set(Instant::now()).unwrap();
             sleep(waited).await;
         };
-        import.carry_out(&turns, 150, work).await
+        import.carry_out(turns.take(|| false), 150, work).await
     }
 
     #[tokio::test(start_paused = true)]
@@ -325,12 +334,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_team_has_one_turn_to_import_while_it_works_and_pauses() {
-        let (site, turns) = (site(), Arc::new(Semaphore::new(2)));
+        let (site, turns) = (site(), ImportTurns::new(2, 0));
         let begun = Instant::now();
         let work = async |(team_id, user_id, seconds)| {
             let import = site.import(team(team_id), user(user_id)).unwrap();
             let long = async { sleep(Duration::from_secs(seconds)).await };
-            import.work(&turns, long).await;
+            import.work(turns.take(|| false), long).await;
             begun.elapsed().as_secs()
         };
         let done = join_all([(1, 1, 10), (1, 2, 10), (2, 3, 1), (3, 4, 1)].map(work)).await;

@@ -132,13 +132,13 @@ impl Store {
         }
     }
 
-    /// How many imports are worked on at once. SQLite mostly reads on the calling thread and has one writer, so one. On
-    /// PostgreSQL an import waits in the queue of its team, which the team can make as long as it likes, and others go on
-    /// meanwhile; each takes up to some forty megabytes of memory.
-    pub fn imports_at_once(&self) -> usize {
+    /// How many imports are worked on at once, and how many more of teams that wait for the disk. SQLite mostly reads on the
+    /// calling thread and has one writer, so one. On PostgreSQL an import waits in the queue of its team, which the team can
+    /// make as long as it likes, and others go on meanwhile. Each takes up to some forty megabytes of memory.
+    pub(crate) fn imports_at_once(&self) -> (usize, usize) {
         match self {
-            Store::Sqlite(_) => 1,
-            Store::Postgres(_) => 4,
+            Store::Sqlite(_) => (1, 3),
+            Store::Postgres(_) => (4, 0),
         }
     }
 

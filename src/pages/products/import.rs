@@ -121,7 +121,7 @@ async fn plan_import(
         return page(&visit, shelf, Some("Choose a file first.".to_owned()));
     }
     let (app, person, catalog) = (visit.app(), visit.person()?, shelf.member.catalog);
-    let planned = import.work(app.import_turns(), async {
+    let planned = import.work(app.import_turn(catalog), async {
         let csv = file.clone();
         // Tens of milliseconds for the largest.
         let read = spawn_blocking(move || Lines::read(&csv));
@@ -152,8 +152,9 @@ async fn show_import_plan(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let id = id(&visit)?;
     let import = import(&visit, &shelf)?;
     let (user_id, catalog) = (shelf.member.user_id, shelf.member.catalog);
-    let kept = visit.app().get_kept_import(user_id, catalog, id);
-    match import.work(visit.app().import_turns(), kept).await {
+    let app = visit.app();
+    let kept = app.get_kept_import(user_id, catalog, id);
+    match import.work(app.import_turn(catalog), kept).await {
         Ok(plan) => {
             let at = shelf.at();
             let page = PlanPage::new(Frame::of_team(&visit, shelf.team), at, id, &plan);
@@ -170,7 +171,7 @@ async fn carry_out_import(visit: Arc<Visit>, path: TeamPath, _: Form) -> Answer 
     let (person, catalog) = (visit.person()?, shelf.member.catalog);
     let app = visit.app();
     let carry_out = async |begun| app.carry_out_kept_import(person, catalog, id, begun).await;
-    let done = import.carry_out(app.import_turns(), app.import_rest(), carry_out);
+    let done = import.carry_out(app.import_turn(catalog), app.import_rest(), carry_out);
     let done = done.await;
     match done.map_err(Failure::ImportTooSoon)? {
         Ok(_) => Ok(see_other(&format!("{}&done=imported", shelf.at().page("")))),
