@@ -219,11 +219,11 @@ async fn update_product(
     }
     let found = found.ok_or(Error::ProductNotFound)?;
     found.require_unchanged(changes.unchanged_since)?;
-    let before = found.sku.clone();
-    let product = found.update(changes.clone(), change.now);
-    let keeps_sku = product.sku == before;
+    let product = found.clone().update(changes.clone(), change.now);
+    let keeps_sku = product.sku == found.sku;
     if !keeps_sku {
         require_free_sku(sql, catalog, &product).await?;
+        sql.run(product::warm_up(catalog, &found)).await?;
     }
     let update = product::update(catalog, &product, keeps_sku);
     once.make(sql, product.clone(), update).await
@@ -261,6 +261,7 @@ async fn archive_product(
         (ProductStatus::Archived, Right::Member(..)) => return Ok(()),
         (ProductStatus::Archived, Right::Key(_)) => {}
     }
+    sql.run(product::warm_up(catalog, &found)).await?;
     let archived = found.archive(change.now)?;
     sql.run(product::archive(catalog, &archived)).await?;
     Ok(())

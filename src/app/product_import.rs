@@ -305,8 +305,9 @@ impl App {
     ) -> Result<Vec<Product>, Error> {
         let find = async move |sql: Sql<'_>| {
             let found = product_import::find(sql, catalog, &asked).await?;
-            if to_change {
-                product_import::warm_up(sql, catalog, &found).await?;
+            let to_change = found.iter().filter(|_| to_change);
+            for product in to_change {
+                sql.run(product::warm_up(catalog, product)).await?;
             }
             Ok(found)
         };

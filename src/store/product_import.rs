@@ -115,27 +115,6 @@ pub async fn lock_last_changes(
     all(sql, catalog, asked, (by_ids, by_skus), read).await
 }
 
-/// SQLite: looks up skus that are about to be replaced, so that the writer, for whom all others wait, need not read their
-/// entries from the disk.
-///
-/// # Errors
-/// As for every script.
-pub async fn warm_up(
-    sql: Sql<'_>,
-    catalog: Catalog,
-    products: &[Product],
-) -> Result<(), ScriptError> {
-    let skus = products.iter().filter_map(|it| it.sku.clone());
-    let asked = Asked {
-        ids: Vec::new(),
-        skus: skus.collect(),
-    };
-    if let Sql::Sqlite(_) = sql {
-        find(sql, catalog, &asked).await?;
-    }
-    Ok(())
-}
-
 /// Runs two statements: one finds products by id, the other by sku. SQLite has one for each product.
 async fn all<T>(
     sql: Sql<'_>,
