@@ -288,7 +288,7 @@ impl App {
         self.import_turns.take(waits).await
     }
 
-    /// Whether what is read for `holder` is likely to wait for the disk.
+    /// Whether a read for `holder` has waited for the disk lately.
     pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
         self.store.waits_for_disk(holder)
     }

@@ -7,8 +7,9 @@
 //! 3. Those of whoever had to wait within [`REMEMBERED`], unless [many](IN_A_ROW) since then had not to, are
 //!    [likely](DiskWaits::are_likely) to do so again, if they are of the same [kind](Of): who looks at old products makes
 //!    new ones as fast as anybody. Most callers read what is in memory, whatever others do.
+//! 4. Where one who waits holds up all others, they are [taken](DiskWaits::have_waited) to do so all that time: anybody can
+//!    read what is in memory sixteen times, again and again, and each call looks up its key.
 
-use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -67,14 +68,15 @@ pub(super) struct DiskWaits {
     watched: AtomicU64,
     /// Until when some may wait.
     may_come: AtomicU64,
-    likely: Mutex<HashMap<Of, Likely>>,
+    waited: Mutex<HashMap<Of, Waited>>,
 }
 
-/// Those that are likely to wait.
+/// Those that have waited.
 #[derive(Clone, Copy, Debug)]
-struct Likely {
+struct Waited {
+    /// When that is forgotten.
     until: u64,
-    /// How many in a row had not to.
+    /// How many in a row have not, since then.
     in_a_row: u32,
 }
 
@@ -89,7 +91,7 @@ impl DiskWaits {
             disk_reads,
             watched: AtomicU64::new(0),
             may_come: AtomicU64::new(0),
-            likely: Mutex::default(),
+            waited: Mutex::default(),
         }
     }
 
@@ -100,8 +102,14 @@ impl DiskWaits {
 
     /// Step 3: whether one of these is likely to.
     pub(super) fn are_likely(&self, of: Of) -> bool {
-        let likely = self.likely().get(&of).copied();
-        likely.is_some_and(|likely| self.now() < likely.until)
+        let waited = self.waited().get(&of).copied();
+        waited.is_some_and(|waited| self.now() < waited.until && waited.in_a_row < IN_A_ROW)
+    }
+
+    /// Step 4: whether one of these has waited, whatever else was read since then.
+    pub(super) fn have_waited(&self, of: Of) -> bool {
+        let waited = self.waited().get(&of).copied();
+        waited.is_some_and(|waited| self.now() < waited.until)
     }
 
     /// Step 1: runs a script. Also returns whether it was found to wait for the disk.
@@ -132,23 +140,19 @@ impl DiskWaits {
 
     /// Notes that one of these had not to wait.
     fn not_found(&self, of: Of) {
-        let mut likely = self.likely();
-        if let Entry::Occupied(mut of) = likely.entry(of) {
-            of.get_mut().in_a_row += 1;
-            if of.get().in_a_row >= IN_A_ROW {
-                of.remove();
-            }
+        if let Some(waited) = self.waited().get_mut(&of) {
+            waited.in_a_row = waited.in_a_row.saturating_add(1);
         }
     }
 
     fn remember(&self, of: Of, now: u64) {
-        let mut likely = self.likely();
-        if likely.len() >= HOLDERS && !likely.contains_key(&of) {
-            likely.retain(|_, likely| now < likely.until);
+        let mut waited = self.waited();
+        if waited.len() >= HOLDERS && !waited.contains_key(&of) {
+            waited.retain(|_, waited| now < waited.until);
         }
-        if likely.len() < HOLDERS || likely.contains_key(&of) {
+        if waited.len() < HOLDERS || waited.contains_key(&of) {
             let until = now + nanos(REMEMBERED);
-            likely.insert(of, Likely { until, in_a_row: 0 });
+            waited.insert(of, Waited { until, in_a_row: 0 });
         }
     }
 
@@ -162,9 +166,9 @@ impl DiskWaits {
         nanos(self.begun.elapsed())
     }
 
-    fn likely(&self) -> MutexGuard<'_, HashMap<Of, Likely>> {
+    fn waited(&self) -> MutexGuard<'_, HashMap<Of, Waited>> {
         // Nothing panics while it is locked.
-        self.likely.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -212,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_once_and_then_not_for_long_is_forgotten() {
+    fn whoever_waits_once_and_then_not_for_long_is_unlikely_to_but_has_waited() {
         let waits = DiskWaits::counting(|| READS.get());
         waits.found(team(1));
         for _ in 1..IN_A_ROW {
@@ -225,6 +229,7 @@ mod tests {
             waits.noticed(team(1), || ());
         }
         assert!(!waits.are_likely(team(1)));
+        assert!(waits.have_waited(team(1)));
         assert!(waits.may_come());
     }
 
@@ -258,8 +263,8 @@ mod tests {
             waits.remember(team(number), 0);
         }
         assert!(waits.are_likely(team(0)));
-        assert_eq!(waits.likely().len(), HOLDERS);
+        assert_eq!(waits.waited().len(), HOLDERS);
         waits.remember(team(2 * HOLDERS as u128), nanos(REMEMBERED));
-        assert_eq!(waits.likely().len(), 1);
+        assert_eq!(waits.waited().len(), 1);
     }
 }

@@ -167,9 +167,9 @@ impl Sqlite {
         self.readers.read(Of::Reads(holder), script)
     }
 
-    /// Whether what `holder` reads is likely to wait for the disk.
+    /// Whether a read of `holder` has waited for the disk lately.
     pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
-        self.disk_waits.may_come() && self.disk_waits.are_likely(Of::Reads(holder))
+        self.disk_waits.may_come() && self.disk_waits.have_waited(Of::Reads(holder))
     }
 
     /// The counters of the store, and its current state. This asks the system for the length of two files.

@@ -124,7 +124,7 @@ impl Store {
         }
     }
 
-    /// Whether what SQLite reads for `holder` is likely to wait for the disk.
+    /// Whether what SQLite read for `holder` has waited for the disk lately.
     pub(crate) fn waits_for_disk(&self, holder: Holder) -> bool {
         match self {
             Store::Sqlite(sqlite) => sqlite.waits_for_disk(holder),
