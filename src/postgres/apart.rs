@@ -5,8 +5,8 @@
 //! [often](OFTEN) shares failed statements, it is enough that a [lock may have kept](KEPT) the change: otherwise one whose
 //! changes are not quite slow could have groups undone all the time.
 //!
-//! A server may be far away. So [three times](ALLOWED) as long as the [quickest](Quickest) change took that went alone of late
-//! is allowed for: its round trips, and those of changes that have more of them.
+//! A server may be far away. So three times as long as the [quickest](Quickest) change took that went alone of late is allowed
+//! for: its round trips, and those of changes that have more of them.
 //!
 //! Where commits wait for a standby, it takes seconds until all of a group have had their turn again. So whoever spoilt it goes
 //! alone for longer than that took, or they would be undone again at once.
@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::quickest::Quickest;
 use crate::domain::holder::Holder;
 
 /// How long the changes of a holder that spoilt a group go alone at least.
@@ -57,15 +58,6 @@ pub(crate) struct WentAlone {
     pub(crate) took: Duration,
 }
 
-/// How many times as long as the quickest change one may take without having waited for a lock.
-const ALLOWED: u32 = 3;
-
-/// No more than this is allowed for: a change that is the first in a while may itself be the quickest.
-const MOST_ALLOWED: Duration = Duration::from_secs(1);
-
-/// For how long, and then once more, it counts which change was the quickest.
-const OF_LATE: Duration = Duration::from_secs(10);
-
 /// The holders whose changes go alone.
 #[derive(Default)]
 pub(super) struct Apart {
@@ -73,16 +65,7 @@ pub(super) struct Apart {
     until: HashMap<Holder, Instant>,
     /// Who has shared failed statements of late.
     shared: HashMap<Holder, Shared>,
-    quickest: Option<Quickest>,
-}
-
-/// How long the quickest change took of late.
-struct Quickest {
-    /// When this period began.
-    since: Instant,
-    in_period: Duration,
-    /// In the period before, if that ended just then.
-    before: Option<Duration>,
+    quickest: Quickest,
 }
 
 /// How often a holder has shared a failed statement.
@@ -106,7 +89,8 @@ impl Apart {
 
     /// Notes how a change of `holder` went alone, and has ended at `now`.
     pub(super) fn went_alone(&mut self, holder: Holder, how: WentAlone, now: Instant) {
-        let waited = how.took.saturating_sub(self.allowed(how, now));
+        let allowed = self.quickest.allowed(how.took, how.was_answered, now);
+        let waited = how.took.saturating_sub(allowed);
         let is_often = how.is_suspect && waited >= KEPT && self.shares(holder, how.undone);
         if how.is_suspect && (how.was_refused || waited >= SLOW) || is_often {
             self.insert(holder, now);
@@ -120,27 +104,6 @@ impl Apart {
         // Whoever has spoilt this group.
         let spoilers = self.until.values_mut().filter(|it| **it > undone);
         spoilers.for_each(|until| *until = end.max(*until));
-    }
-
-    /// How much of the time that a change took is allowed for.
-    fn allowed(&mut self, how: WentAlone, now: Instant) -> Duration {
-        let known = self.quickest.take();
-        let known = known.filter(|it| now < it.since + 2 * OF_LATE);
-        let mut quickest = match known {
-            Some(it) if now < it.since + OF_LATE => it,
-            before => Quickest {
-                since: now,
-                in_period: Duration::MAX,
-                before: before.map(|it| it.in_period),
-            },
-        };
-        if how.was_answered {
-            quickest.in_period = quickest.in_period.min(how.took);
-        }
-        let took = quickest.before.unwrap_or(Duration::MAX);
-        let took = took.min(quickest.in_period);
-        self.quickest = Some(quickest);
-        took.saturating_mul(ALLOWED).min(MOST_ALLOWED)
     }
 
     /// Counts that a change of `holder`, whose group was undone at `undone`, shared the failed statement. Returns whether
@@ -170,11 +133,7 @@ mod tests {
     /// After that change.
     fn apart(undone: Instant) -> Apart {
         let mut apart = Apart::default();
-        let quick = WentAlone {
-            took: QUICK,
-            ..alone(undone, QUICK)
-        };
-        apart.allowed(quick, undone);
+        apart.quickest.allowed(QUICK, true, undone);
         apart
     }
 
@@ -185,7 +144,7 @@ mod tests {
             is_suspect: true,
             was_answered: true,
             was_refused: false,
-            took: took + QUICK * ALLOWED,
+            took: took + 3 * QUICK,
         }
     }
 

@@ -10,6 +10,7 @@ use super::checkout::Checkout;
 use super::connect::{self, Connector};
 use super::counts::Counts;
 use super::slots::{Purpose, Slots};
+use super::slow::Slow;
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
 
@@ -24,6 +25,7 @@ pub(super) struct Connections {
     pub(super) pool: Pool,
     pub(super) slots: Arc<Slots>,
     pub(super) connector: Connector,
+    pub(super) slow: Arc<Slow>,
     pub(super) counts: Arc<Counts>,
 }
 

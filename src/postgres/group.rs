@@ -3,6 +3,8 @@
 //! The group holds the connection. Once each member has sent statements, ended, or gone, the group runs all that they sent
 //! together: a member waits for nothing but answers.
 
+use std::sync::Arc;
+
 use futures::future::join;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
@@ -10,11 +12,14 @@ use tokio::time::{Instant, timeout_at};
 use super::checkout::{Checkout, DEADLINE};
 use super::counts::Counts;
 use super::error::at_commit;
+use super::handle::Access;
 use super::member::{End, Event, Outcome, Report, Said};
 use super::seat::Seat;
+use super::slow::Slow;
 use super::together::{self, Answer, Kept};
 use super::transaction::{BEGIN_OF_GROUP, BEGIN_OF_SEVERAL, COMMIT, ROLLBACK};
 use crate::causes::causes;
+use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
 use crate::turns::Turn;
 
@@ -24,6 +29,8 @@ pub(super) struct Group {
     events: mpsc::UnboundedReceiver<Event>,
     sender: mpsc::UnboundedSender<Event>,
     members: Vec<Progress>,
+    slow: Arc<Slow>,
+    holders: Vec<Holder>,
     /// How the start of the transaction went, or why it failed.
     begun: Option<Result<(), String>>,
     /// Whether another connection may do what this one could not.
@@ -48,14 +55,16 @@ struct Progress {
 }
 
 impl Group {
-    /// A group on this connection. Its transaction begins with the first statements of its members.
-    pub(super) fn new(checkout: Checkout) -> Group {
+    /// A group on this connection, for these holders. Its transaction begins with the first statements of its members.
+    pub(super) fn new(checkout: Checkout, slow: Arc<Slow>, holders: Vec<Holder>) -> Group {
         let (sender, events) = mpsc::unbounded_channel();
         Group {
             checkout,
             events,
             sender,
             members: Vec::new(),
+            slow,
+            holders,
             begun: None,
             is_spent: false,
         }
@@ -137,6 +146,8 @@ impl Group {
             .into_iter()
             .map(|said| (said.statements, (said.by, said.answers)))
             .unzip();
+        let its = waiting.iter().map(|(by, _)| self.holders[*by]).collect();
+        let shared = self.slow.round(Access::Changing, its);
         let answers = together::run(&self.checkout, &statements);
         let answers = match self.checkout.mark_used() {
             true => {
@@ -150,6 +161,7 @@ impl Group {
             }
             false => answers.await,
         };
+        drop(shared);
         let Ok(answers) = answers else {
             self.is_spent = true;
             for (by, _) in waiting {

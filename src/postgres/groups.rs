@@ -18,6 +18,7 @@
 //!    each change that may have been the reason tries again in a transaction of its own: no answer depends on what another
 //!    caller asked for. The others try again in another group, a few times. The holder that spoilt the group gets no seat for
 //!    [a while](super::apart): its changes go alone. (A change that was alone in its group has its answer.)
+//!    So does a holder [for whose statements](super::slow) a group has waited long.
 //! 6. The whole group waits for a lock that another transaction holds, so that wait is kept short (`transaction.rs`). The
 //!    change that met it waits for longer alone, and tries again (`retry.rs`).
 //!
@@ -36,8 +37,10 @@ use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
 use super::gather::gather;
 use super::group::Group;
+use super::handle::Access;
 use super::seat::Seat;
 use super::slots::Purpose;
+use super::slow::Slow;
 use super::statements::LONGEST_PREPARED;
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
@@ -71,8 +74,10 @@ struct State {
     busy: HashSet<Subject>,
     /// Lanes at work.
     lanes: usize,
-    /// Whose changes go alone.
+    /// Whose changes go alone, since they have had groups undone.
     apart: Apart,
+    /// The same, since they take long.
+    slow: Arc<Slow>,
 }
 
 /// A change that waits for its group.
@@ -103,7 +108,10 @@ impl Groups {
             connections: Arc::clone(connections),
             // One group waits while others are under way.
             seats: Turns::new(LARGEST * (LANES + 1), &connections.counts.refused),
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                slow: Arc::clone(&connections.slow),
+                ..State::default()
+            }),
         }))
     }
 
@@ -115,7 +123,7 @@ impl Groups {
 
     /// Whether changes for `holder` may join groups now.
     pub(super) fn takes(&self, holder: Holder) -> bool {
-        !self.0.state().apart.has(holder, Instant::now())
+        self.0.state().takes(holder, Instant::now())
     }
 
     /// Notes how a change went alone after its group was undone: step 5.
@@ -177,6 +185,11 @@ impl Queue {
 }
 
 impl State {
+    /// Whether changes for `holder` may join groups.
+    fn takes(&mut self, holder: Holder, now: Instant) -> bool {
+        !self.apart.has(holder, now) && !self.slow.goes_alone(Access::Changing, holder)
+    }
+
     /// Which of the waiting changes may start: step 2.
     fn ready(&self) -> Vec<bool> {
         let (mut room, mut behind) = (LARGEST, HashSet::<Subject>::new());
@@ -193,12 +206,13 @@ impl State {
     /// Takes out the changes that may start.
     fn next(&mut self) -> Vec<Waiting> {
         let now = Instant::now();
-        let (apart, time_for_it) = (&mut self.apart, now + LEAST_TIME);
+        let (mut all, time_for_it) = (std::mem::take(&mut self.waiting), now + LEAST_TIME);
         // Drops those whose callers have gone, and those that go alone from now on.
-        self.waiting.retain(|change| {
-            let is_apart = apart.has(change.holder, now);
-            !change.seat.is_closed() && !is_apart && change.deadline > time_for_it
+        all.retain(|change| {
+            let stays = !change.seat.is_closed() && change.deadline > time_for_it;
+            stays && self.takes(change.holder, now)
         });
+        self.waiting = all;
         let ready = self.ready().into_iter();
         let (group, waiting) = std::mem::take(&mut self.waiting)
             .into_iter()
@@ -248,12 +262,12 @@ impl Lane {
 /// Steps 3 to 5.
 async fn make(queue: &Queue, connection: Checkout, changes: Vec<Waiting>) {
     let counts = &queue.connections.counts;
-    let mut group = Group::new(connection);
-    let mut holders = Vec::with_capacity(changes.len());
+    let holders: Vec<_> = changes.iter().map(|it| it.holder).collect();
+    let slow = Arc::clone(&queue.connections.slow);
+    let mut group = Group::new(connection, slow, holders.clone());
     for change in changes {
         counts.group_waits.took(change.came.elapsed());
         let seat = group.seat(change.turn);
-        holders.push(change.holder);
         // A caller that has gone gives its seat back, and that is all.
         let _ = change.seat.send(seat);
     }

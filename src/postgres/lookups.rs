@@ -10,7 +10,7 @@
 //!    find their bytes, or pass any number of rows that are archived. So whoever asks for little is among the next, whatever
 //!    others ask for. Still, all wait for the longest of those that are made with them. So lists have lanes of their own, and
 //!    so have credentials ([`Postgres`](super::Postgres)).
-//! 3. They are sent together ([`together`]).
+//! 3. They are sent together ([`together`]). Whose rows take long to find goes [alone](super::slow) from then on.
 //! 4. Each gets its rows. A caller whose statement failed looks them up alone, and learns why.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,9 @@ use tokio::time::{Instant, timeout};
 use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
 use super::gather::gather;
+use super::handle::Access;
 use super::slots::Purpose;
+use super::slow::Slow;
 use super::statements::{LONGEST_PREPARED, Rows, Sent};
 use super::together::{self, Kept};
 use crate::domain::holder::Holder;
@@ -62,6 +64,7 @@ struct State {
     /// Lanes at work.
     lanes: usize,
     time: FairTime<Holder>,
+    slow: Arc<Slow>,
 }
 
 /// A lookup that waits for its rows.
@@ -92,7 +95,10 @@ impl Lookups {
             connections: Arc::clone(connections),
             holder,
             seats: Turns::new(seats, &connections.counts.refused),
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                slow: Arc::clone(&connections.slow),
+                ..State::default()
+            }),
         }))
     }
 
@@ -105,7 +111,7 @@ impl Lookups {
     /// Runs queries, which find at most `most` rows, and returns the answers.
     ///
     /// # Errors
-    /// [`ScriptError::Retry`] when they failed; [`ScriptError::Final`] when the wait would be too long.
+    /// [`ScriptError::Retry`] when they failed, or go alone from now on; [`ScriptError::Final`] when the wait would be too long.
     pub(crate) async fn look_up(
         &self,
         holder: Holder,
@@ -191,8 +197,10 @@ impl Drop for Lane {
 impl State {
     /// Takes out the lookups that are made together.
     fn next(&mut self) -> Vec<Waiting> {
-        // Drops lookups whose callers have stopped waiting.
-        self.waiting.retain(|it| !it.rows.is_closed());
+        // Drops lookups whose callers have stopped waiting, and those that go alone from now on.
+        let goes_alone = |holder| self.slow.goes_alone(Access::Reading, holder);
+        self.waiting
+            .retain(|it| !it.rows.is_closed() && !goes_alone(it.holder));
         self.order();
         let mut rows = 0;
         let has_room = |it: &&Waiting| {
@@ -249,9 +257,12 @@ async fn answer(checkout: Checkout, waiting: Vec<Waiting>, queue: &Queue) {
         .into_iter()
         .map(|it| (it.said, (it.holder, it.most, it.rows, it.turn)))
         .unzip();
+    let holders = waiting.iter().map(|it| it.0).collect();
+    let shared = queue.connections.slow.round(Access::Reading, holders);
     let Ok(answers) = together::run(&checkout, &said).await else {
         return checkout.mark_spent();
     };
+    drop(shared);
     let mut failures = answers
         .iter()
         .flatten()

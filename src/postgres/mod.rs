@@ -58,6 +58,7 @@
 //! - `gather.rs`: waits for callers that are about to arrive.
 //! - `together.rs`: merges the statements of several scripts into few.
 //! - `lookups.rs`: looks up rows for many callers together.
+//! - `slow.rs`: whose changes and lookups are made alone, since others would wait for them.
 //! - `connections.rs`: lends a connection to a script.
 //! - `handle.rs`, `statements.rs`: run the statements of a script.
 //! - `transaction.rs`: how a transaction begins and ends.
@@ -84,9 +85,11 @@ mod migrate;
 mod open_error;
 mod pool;
 mod preparing;
+mod quickest;
 pub(crate) mod retry;
 mod seat;
 mod slots;
+mod slow;
 mod statements;
 mod tls;
 mod together;
@@ -161,6 +164,7 @@ impl Postgres {
             pool,
             slots: Arc::new(Slots::new(address.pool_size(), &counts.refused)),
             connector,
+            slow: Arc::default(),
             counts,
         });
         Ok(Postgres {
@@ -178,6 +182,16 @@ impl Postgres {
     /// Whether changes like this one may join groups now ([`groups`]).
     pub(crate) fn takes_into_groups(&self, holder: Holder) -> bool {
         self.groups.takes(holder)
+    }
+
+    /// Whether what is looked up for `holder` is looked up alone now ([`slow`]).
+    pub(crate) fn looks_up_alone(&self, holder: Holder) -> bool {
+        self.connections.slow.goes_alone(Access::Reading, holder)
+    }
+
+    /// Notes that what `holder` did alone since it has `begun` has waited for no lock ([`slow`]).
+    pub(crate) fn done_alone(&self, access: Access, holder: Holder, begun: Instant) {
+        self.connections.slow.alone(access, holder, begun);
     }
 
     /// Notes how a change went alone after its group was undone ([`groups`]).

@@ -76,6 +76,7 @@ impl Postgres {
         };
         let purpose = match access {
             Access::Changing => Purpose::Change { met_lock },
+            Access::Reading if self.connections.slow.is_slow(access, holder) => Purpose::SlowRead,
             Access::Reading => Purpose::Read,
         };
         let checkout = self.connections.checkout(holder, purpose).await?;

@@ -46,12 +46,14 @@ enum Among {
     Endings,
     /// Once it has met a lock, a turn among these. It keeps its connection while it waits for that.
     WaitingEndings,
+    /// Reads for holders that are slow, each of which may keep its connection for long.
+    SlowReads,
 }
 
 /// The turns at the connections.
 pub(super) struct Slots {
     /// By [`Among`].
-    turns: [Turns; 7],
+    turns: [Turns; 8],
     /// The turn of the one change that begins: step 6.
     beginning: Turns,
     /// Changes that have a connection, also if their commits keep it: step 5.
@@ -85,6 +87,8 @@ pub(super) enum Purpose {
     Group,
     /// Reads.
     Read,
+    /// Reads for a holder that is [slow](super::slow).
+    SlowRead,
 }
 
 /// The right to use a connection, until dropped.
@@ -159,6 +163,7 @@ impl Slots {
                 true => Among::WaitingEndings,
                 false => Among::Endings,
             }),
+            (Purpose::SlowRead, _) => Some(Among::SlowReads),
             _ => None,
         };
         let _among_some = match some {
@@ -169,7 +174,7 @@ impl Slots {
             Purpose::Change { .. } | Purpose::Group => {
                 Some(self.among(Among::AnyChange).take(holder).await?)
             }
-            Purpose::Read => None,
+            Purpose::Read | Purpose::SlowRead => None,
         };
         let beginning = match among_changes.is_some() && self.found().is_unanswered {
             true => Some(self.beginning.take(holder).await?),
@@ -285,7 +290,7 @@ impl Slots {
 
 /// How many turns there are, by [`Among`]. What may keep its connection for long (the changes that have met a lock, imports, and
 /// endings that have) leaves a fifth of all to other changes; with fewer than five, it may take all.
-fn sizes(usable: usize) -> [usize; 7] {
+fn sizes(usable: usize) -> [usize; 8] {
     let part = |of: usize| (usable / of).max(1);
     let any_change = (usable - part(8)).max(1);
     [
@@ -296,6 +301,7 @@ fn sizes(usable: usize) -> [usize; 7] {
         part(4),
         part(8),
         part(8),
+        part(4),
     ]
 }
 
@@ -347,7 +353,7 @@ mod tests {
     #[test]
     fn what_keeps_its_connection_for_long_leaves_turns_to_other_changes() {
         for usable in 5..=100 {
-            let [_, any_change, _, waiting, imports, _, waiting_endings] = sizes(usable);
+            let [_, any_change, _, waiting, imports, _, waiting_endings, _] = sizes(usable);
             let left = any_change - waiting - imports - waiting_endings;
             assert!(left >= usable / 5, "{left} of {usable}");
         }

@@ -74,6 +74,7 @@ mod postgres {
     mod revoked;
     mod round_trips;
     mod slots;
+    mod slow;
     mod texts;
     mod tls;
     mod told_again;

@@ -83,12 +83,15 @@ pub(super) async fn looked_up<B: Batch>(
     query.send(&mut sent);
     let mut attempts = postgres.attempts();
     let answers = loop {
+        together = together.filter(|_| !postgres.looks_up_alone(holder));
         let attempt = async {
             if let Some(lookups) = together.take() {
                 return lookups.look_up(holder, &sent, rows).await;
             }
             let handle = postgres.handle(Access::Reading, holder, false).await?;
+            let begun = Instant::now();
             let answers = handle.run(&sent).await;
+            postgres.done_alone(Access::Reading, holder, begun);
             let answers = answers.and_then(|answers| answers.into_iter().collect());
             handle.end(answers).await
         };
@@ -133,6 +136,9 @@ async fn alone<T>(
             let begun = Instant::now();
             let result = script(Sql::Postgres(&handle)).await;
             took += begun.elapsed();
+            if !met_lock && matches!(access, Access::Changing) {
+                postgres.done_alone(access, holder, begun);
+            }
             handle.end(result).await
         };
         if let ControlFlow::Break(answer) = attempts.next(attempt).await {
