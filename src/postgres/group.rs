@@ -147,7 +147,7 @@ impl Group {
             .map(|said| (said.statements, (said.by, said.answers)))
             .unzip();
         let its = waiting.iter().map(|(by, _)| self.holders[*by]).collect();
-        let shared = self.slow.round(Access::Changing, its);
+        let mut shared = self.slow.round(Access::Changing, its);
         let answers = together::run(&self.checkout, &statements);
         let answers = match self.checkout.mark_used() {
             true => {
@@ -161,6 +161,13 @@ impl Group {
             }
             false => answers.await,
         };
+        let has_failed = |it: &Vec<Answer>| it.iter().any(Result::is_err);
+        if answers
+            .as_ref()
+            .map_or(true, |it| it.iter().any(has_failed))
+        {
+            shared.has_failed();
+        }
         drop(shared);
         let Ok(answers) = answers else {
             self.is_spent = true;
@@ -257,7 +264,8 @@ impl Progress {
     /// Whether the group can be committed, as far as this member goes.
     fn is_well(&self) -> bool {
         let went_well = match self.outcome() {
-            Some(outcome) => !self.is_refused_too_late() && outcome != Outcome::TriesAgain,
+            // Also one that tries again, since another replica has answered the same request meanwhile.
+            Some(_) => !self.is_refused_too_late(),
             // A member that went before it sent anything had no part in it.
             None => !self.has_said,
         };

@@ -3,7 +3,7 @@
 //! Most statements are made together with those of others ([lookups](super::lookups), [groups](super::groups)), which all wait
 //! for the longest, and a backend reads one page after another: sixty products that are on a slow disk take a second.
 //!
-//! 1. A round that took [`LONG`] has kept waiting all who shared it, and it is not known for whom. So each of them goes alone
+//! 1. A round that took [long](LONG) has kept waiting all who shared it, and it is not known for whom. So each of them goes alone
 //!    from then on, unless the server answered nobody meanwhile: then it is no holder's fault.
 //! 2. Alone, each is measured. Whoever is quick shares rounds again at once, but only the first time within [`REMEMBERED`]:
 //!    otherwise anybody could be quick once, and then keep others waiting again.
@@ -20,8 +20,12 @@ use super::handle::Access;
 use super::quickest::Quickest;
 use crate::domain::holder::Holder;
 
-/// A round that takes longer keeps others waiting: longer than a group waits for a lock (`transaction.rs`).
-const LONG: Duration = Duration::from_millis(60);
+/// A round that takes longer keeps others waiting: longer than a group waits for a lock (`transaction.rs`), also on a busy
+/// machine.
+const LONG: Duration = Duration::from_millis(80);
+
+/// How much longer each holder's part of it may take: more than it does where nothing is read from a disk.
+const OF_EACH: Duration = Duration::from_millis(1);
 
 /// For how long it counts that a holder was slow, or shared a round that was.
 const REMEMBERED: Duration = Duration::from_secs(30);
@@ -71,6 +75,13 @@ pub(super) struct Round<'a> {
     begun: Instant,
 }
 
+impl Round<'_> {
+    /// A statement has failed, perhaps since it has waited for a lock: how long it took says nothing.
+    pub(super) fn has_failed(&mut self) {
+        self.holders.clear();
+    }
+}
+
 impl Drop for Round<'_> {
     /// Also where the round was given up.
     fn drop(&mut self) {
@@ -113,7 +124,8 @@ impl Slow {
     /// Step 1: notes how long a round took that these holders shared.
     fn shared(&self, of: Access, holders: Vec<Holder>, begun: Instant, now: Instant) {
         let mut state = self.state();
-        if !state.took_long(of, begun, now) {
+        let parts = u32::try_from(holders.len()).unwrap_or(u32::MAX);
+        if !state.took_long(of, parts, begun, now) {
             return;
         }
         let kind = state.kind(of);
@@ -140,7 +152,7 @@ impl Slow {
     pub(super) fn alone(&self, of: Access, holder: Holder, begun: Instant) {
         let now = Instant::now();
         let mut state = self.state();
-        let is_slow = state.took_long(of, begun, now);
+        let is_slow = state.took_long(of, 1, begun, now);
         let Some(suspect) = state.kind(of).holders.get_mut(&holder) else {
             return;
         };
@@ -170,11 +182,11 @@ impl State {
         }
     }
 
-    /// Whether what was done between these times took long, though others were answered meanwhile.
-    fn took_long(&mut self, of: Access, begun: Instant, now: Instant) -> bool {
+    /// Whether what was done between these times, of so many parts, took long, though others were answered meanwhile.
+    fn took_long(&mut self, of: Access, parts: u32, begun: Instant, now: Instant) -> bool {
         let took = now - begun;
         let allowed = self.kind(of).quickest.allowed(took, true, now);
-        if took < LONG + allowed {
+        if took < LONG + OF_EACH.saturating_mul(parts) + allowed {
             self.quick = Some(self.quick.map_or(begun, |last| last.max(begun)));
             return false;
         }

@@ -208,6 +208,42 @@ async fn those_who_shared_no_statement_with_the_spoiler_try_again_together() {
     assert!(transactions <= CROWD / 4, "{transactions}");
 }
 
+/// Two replicas get one request at the same time, and the other one is first to make the product and to keep its answer.
+#[tokio::test]
+async fn whose_request_another_replica_has_answered_meanwhile_undoes_nobody() {
+    let service = Service::new().await;
+    let answered = "
+        CREATE SEQUENCE tries;
+        CREATE FUNCTION is_answered() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF coalesce(to_jsonb(NEW) ->> TG_ARGV[0], '') = 'twice' AND nextval('tries') <= 2 THEN RETURN NULL; END IF;
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER is_answered BEFORE INSERT ON idempotency
+            FOR EACH ROW EXECUTE FUNCTION is_answered('key');
+        CREATE TRIGGER is_answered BEFORE INSERT ON product
+            FOR EACH ROW EXECUTE FUNCTION is_answered('sku')";
+    ask(service.database().url(), answered);
+    let (sent_twice, other) = (service.writer().await, service.writer().await);
+    let made = at_once(CROWD, |number| {
+        let (app, sent_twice, other) = (service.app.clone(), sent_twice.clone(), other.clone());
+        async move {
+            if number != CROWD / 2 {
+                return create(app, other, number).await;
+            }
+            let request = request("twice", "POST");
+            app.create_product(&sent_twice, with_sku("twice"), request)
+                .await
+        }
+    });
+    assert_eq!(counted(&made.await, once), counts([("made", CROWD)]));
+    let tries = ask(service.database().url(), "SELECT last_value FROM tries");
+    assert_eq!(tries, "4");
+    let transactions = "SELECT count(DISTINCT xmin::text) FROM product";
+    let transactions = ask(service.database().url(), transactions);
+    let transactions: usize = transactions.parse().unwrap();
+    assert!(transactions <= CROWD / 4, "{transactions}");
+}
+
 #[tokio::test]
 async fn who_waits_for_a_lock_keeps_nobody_else_waiting() {
     let service = Service::new().await;
