@@ -86,19 +86,29 @@ impl Context {
     /// # Errors
     /// [`Error::Overloaded`] when too many wait, or it takes too long.
     pub(crate) async fn own_page_turn(&self, user_id: UserId) -> Result<(), Rejection<Error>> {
-        self.next(&self.own_pages, user_id.into()).await
+        self.next(&self.own_pages, user_id.into(), user_id.into())
+            .await
     }
 
-    /// The same for a list of this team.
+    /// The same for a list of this team, which is read for `reader`: the team itself, or the user who looks at it.
     ///
     /// # Errors
     /// The same.
-    pub(super) async fn list_turn(&self, team_id: TeamId) -> Result<(), Rejection<Error>> {
-        self.next(&self.lists, team_id.into()).await
+    pub(super) async fn list_turn(
+        &self,
+        team_id: TeamId,
+        reader: Holder,
+    ) -> Result<(), Rejection<Error>> {
+        self.next(&self.lists, team_id.into(), reader).await
     }
 
-    async fn next(&self, turns: &Apart, holder: Holder) -> Result<(), Rejection<Error>> {
-        let waits = || self.app.waits_for_disk(holder);
+    async fn next(
+        &self,
+        turns: &Apart,
+        holder: Holder,
+        reader: Holder,
+    ) -> Result<(), Rejection<Error>> {
+        let waits = || self.app.waits_for_disk(reader);
         turns.next(holder, waits).await.map_err(Rejection::Error)
     }
 

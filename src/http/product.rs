@@ -31,7 +31,7 @@ pub(super) async fn list_products(
     let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);
     let after = request.after.as_ref().map(|cursor| cursor.as_str());
     let list = async {
-        list_turn(context, &caller, caller.team_id).await?;
+        list_turn(context, &caller, caller.team_id, caller.team_id.into()).await?;
         let list = app(context).list_products(&caller, status, limit, after);
         Ok(list.await?)
     };

@@ -103,8 +103,8 @@ pub(crate) async fn received_form(
     Ok((form, received.permit))
 }
 
-/// Waits for the next turn of a team to make a list, or a page of one ([`Turns`](super::turns::Turns)). Meanwhile, the
-/// request is charged to its bearer: step 4.
+/// Waits for the next turn of a team to make a list, or a page of one ([`Turns`](super::turns::Turns)), which is read for
+/// `reader`. Meanwhile, the request is charged to its bearer: step 4.
 ///
 /// # Errors
 /// [`Error::Overloaded`] when too many wait, or it takes too long.
@@ -112,12 +112,13 @@ pub(crate) async fn list_turn(
     context: &RequestContext,
     bearer: impl Into<Bearer>,
     team_id: TeamId,
+    reader: Holder,
 ) -> Result<(), Rejection<Error>> {
     let overloaded = Rejection::Error(Error::Overloaded(Shortage::Turns));
     let shared = context.context();
     let charge = charge_head(context, &shared.listing, bearer.into());
     let _charge = charge.ok_or(overloaded)?;
-    shared.list_turn(team_id).await
+    shared.list_turn(team_id, reader).await
 }
 
 /// Step 4: charges a request for what it holds while it waits; `None` if `bearer` may not have that much.

@@ -32,7 +32,7 @@ pub(super) async fn list_links(
     let request = request.check().await?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
     let list = async {
-        list_turn(context, &caller, team_id).await?;
+        list_turn(context, &caller, team_id, caller.user_id.into()).await?;
         Ok(app.list_links(caller.user_id, team_id, item_id).await?)
     };
     let check = async |_: &Vec<ShareLink>| {

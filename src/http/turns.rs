@@ -216,22 +216,17 @@ impl Turns {
         }
     }
 
-    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered).
-    ///
-    /// # Errors
-    /// [`Error::Overloaded`] when too many requests wait for one, or it takes too long.
-    pub(super) async fn next(&self, holder: Holder) -> Result<(), Error> {
-        self.take(holder).await?.keep();
-        Ok(())
-    }
-
     /// Waits for the next turn of `holder`, which lasts until it is dropped.
     ///
     /// # Errors
-    /// As for [`next`](Turns::next).
+    /// [`Error::Overloaded`] when too many requests wait for one, or it takes too long.
     pub(super) async fn take(&self, holder: Holder) -> Result<Held, Error> {
+        self.take_until(holder, Instant::now() + QUEUE_TIMEOUT)
+            .await
+    }
+
+    async fn take_until(&self, holder: Holder, deadline: Instant) -> Result<Held, Error> {
         let none = || Error::Overloaded(Shortage::Turns);
-        let deadline = Instant::now() + QUEUE_TIMEOUT;
         match &self.turns {
             Either::Each(lines) => {
                 let turn = timeout_at(deadline, lines.turn(holder)).await;
@@ -283,20 +278,27 @@ impl Apart {
         }
     }
 
-    /// Waits for the next turn of `holder`, as [`Turns::next`] does. `waits` tells whether it is likely to wait for the disk.
+    /// Waits for the next turn of `holder`, which lasts [until the request is answered](until_answered). `waits` tells whether
+    /// it is likely to wait for the disk.
     ///
     /// # Errors
-    /// As for [`Turns::next`].
+    /// As for [`Turns::take`].
     pub(super) async fn next(&self, holder: Holder, waits: impl Fn() -> bool) -> Result<(), Error> {
+        let deadline = Instant::now() + QUEUE_TIMEOUT;
+        let mut has_waited = false;
         if !waits() {
-            let turn = self.others.take(holder).await?;
+            let turn = self.others.take_until(holder, deadline).await?;
             // It may have been found out meanwhile.
             if !waits() {
                 turn.keep();
                 return Ok(());
             }
+            has_waited = turn.has_waited;
         }
-        self.waiting.next(holder).await
+        let mut turn = self.waiting.take_until(holder, deadline).await?;
+        turn.has_waited |= has_waited;
+        turn.keep();
+        Ok(())
     }
 }
 
@@ -310,6 +312,8 @@ pub(super) fn cores() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use futures::FutureExt;
     use tokio::sync::Semaphore;
     use tokio::task::yield_now;
@@ -317,6 +321,14 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+
+    impl Turns {
+        /// Waits for the next turn of `holder`, which lasts until the request is answered.
+        async fn next(&self, holder: Holder) -> Result<(), Error> {
+            self.take(holder).await?.keep();
+            Ok(())
+        }
+    }
 
     fn turns(at_once: usize) -> Arc<Turns> {
         Arc::new(Turns::of_each(at_once))
@@ -334,16 +346,23 @@ mod tests {
         };
         let found = Cell::new(false);
         let first = apart.others.take(team(1)).await.unwrap();
+        // Each holds its turn for as long as its answer takes.
+        let request = || async {
+            apart.next(team(1), || found.get()).await.unwrap();
+            pending::<()>().await;
+        };
         let mut more: Vec<_> = (0..3)
-            .map(|_| Box::pin(apart.next(team(1), || found.get())))
+            .map(|_| Box::pin(until_answered(request())))
             .collect();
         for it in &mut more {
             assert!(it.now_or_never().is_none(), "there is one turn");
         }
         found.set(true);
         drop(first);
-        for it in more {
-            it.await.unwrap();
+        for _ in 0..10 {
+            for it in &mut more {
+                assert!(it.now_or_never().is_none());
+            }
         }
         let other = apart.next(team(2), || false);
         tokio::time::timeout(Duration::from_secs(1), other)

@@ -262,7 +262,7 @@ async fn page(visit: &Visit, team: FramedTeam, said: Said) -> Answer {
     } = said;
     let (user_id, now) = (visit.user_id()?, visit.app().now());
     let (mut pager, part) = Pager::new(visit, path(team.id))?;
-    visit.list_turn(team.id).await?;
+    visit.list_turn(team.id, user_id).await?;
     let keys = visit.app().list_newest_api_keys(user_id, team.id, part);
     let keys = pager.page(keys.await?, |it| it.place);
     let row = |key| KeyRow::new(key, now);

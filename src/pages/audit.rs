@@ -132,7 +132,7 @@ async fn show_audit(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let path = self::path(&team);
     let (mut pager, part) = Pager::new(&visit, path.clone())?;
     let user_id = visit.user_id()?;
-    visit.list_turn(team.id).await?;
+    visit.list_turn(team.id, user_id).await?;
     let events = visit
         .app()
         .list_team_events(user_id, user_id, team.id, part);

@@ -94,7 +94,7 @@ async fn show_links(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let path = self::path(&team);
     let (mut pager, part) = Pager::new(&visit, path.clone())?;
     let user_id = visit.user_id()?;
-    visit.list_turn(team.id).await?;
+    visit.list_turn(team.id, user_id).await?;
     let links = visit.app().list_named_links(user_id, team.id, part).await?;
     let links = pager.page(links, |it| it.link.id);
     let now = visit.app().now();

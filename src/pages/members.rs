@@ -294,7 +294,7 @@ impl Shown {
 async fn page(visit: &Visit, team: FramedTeam, shown: Shown) -> Answer {
     let (own, user_id) = (team.role, visit.user_id()?);
     let (mut pager, part) = Pager::new(visit, path(&team))?;
-    visit.list_turn(team.id).await?;
+    visit.list_turn(team.id, team.id).await?;
     let members = visit.app().list_members(team.id, part).await?;
     let members = pager.page(members, |it| it.member.user_id);
     let member = |it: ListedMember| MemberRow {

@@ -13,6 +13,7 @@ use crate::app::sign_in::Browser;
 use crate::client_address::network;
 use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
+use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::RoleRule;
 use crate::domain::secret::{Digest, Secret};
@@ -156,12 +157,17 @@ impl Visit {
         self.team.get().copied()
     }
 
-    /// Waits for a turn to make a long page of a team.
+    /// Waits for a turn to make a long page of a team, which is read for `reader`: the team, or the user.
     ///
     /// # Errors
     /// When too many wait for one, or it takes too long; and as for [`signed_in`](Visit::signed_in).
-    pub(super) async fn list_turn(&self, team_id: TeamId) -> Result<(), Failure> {
-        Ok(list_turn(&self.context, self.signed_in()?, team_id).await?)
+    pub(super) async fn list_turn(
+        &self,
+        team_id: TeamId,
+        reader: impl Into<Holder>,
+    ) -> Result<(), Failure> {
+        let reader = reader.into();
+        Ok(list_turn(&self.context, self.signed_in()?, team_id, reader).await?)
     }
 
     /// Waits for a turn to make a long page that the user has of their own.

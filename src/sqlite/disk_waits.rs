@@ -102,18 +102,33 @@ impl DiskWaits {
 
     /// Step 3: whether one of these is likely to.
     pub(super) fn are_likely(&self, of: Of) -> bool {
-        let waited = self.waited().get(&of).copied();
-        waited.is_some_and(|waited| self.now() < waited.until && waited.in_a_row < IN_A_ROW)
+        let waited = self.waited_lately(of);
+        waited.is_some_and(|waited| waited.in_a_row < IN_A_ROW)
     }
 
     /// Step 4: whether one of these has waited, whatever else was read since then.
     pub(super) fn have_waited(&self, of: Of) -> bool {
-        let waited = self.waited().get(&of).copied();
-        waited.is_some_and(|waited| self.now() < waited.until)
+        self.waited_lately(of).is_some()
     }
 
-    /// Step 1: runs a script. Also returns whether it was found to wait for the disk.
+    fn waited_lately(&self, of: Of) -> Option<Waited> {
+        let waited = self.waited().get(&of).copied();
+        waited.filter(|waited| self.now() < waited.until)
+    }
+
+    /// Step 1: runs a script, and notes whether it was found to wait for the disk. Also returns that.
     pub(super) fn noticed<T>(&self, of: Of, script: impl FnOnce() -> T) -> (T, bool) {
+        let (answer, has_waited) = self.watched(script);
+        match has_waited {
+            true => self.found(of),
+            false if self.may_come() => self.not_found(of),
+            false => {}
+        }
+        (answer, has_waited)
+    }
+
+    /// Runs a script. Also returns whether it was found to wait for the disk.
+    pub(super) fn watched<T>(&self, script: impl FnOnce() -> T) -> (T, bool) {
         let before = self.is_before(&self.watched).then(self.disk_reads);
         let came = Instant::now();
         let answer = script();
@@ -122,11 +137,6 @@ impl DiskWaits {
             self.watched
                 .store(self.now() + nanos(WATCHED), Ordering::Relaxed);
             has_waited = before.is_some_and(|before| (self.disk_reads)() > before);
-        }
-        match has_waited {
-            true => self.found(of),
-            false if self.may_come() => self.not_found(of),
-            false => {}
         }
         (answer, has_waited)
     }

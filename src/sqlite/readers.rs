@@ -18,7 +18,7 @@
 //! dropped pool may close its connections later, on one of them; here that is waited for, because the caller that closes a
 //! store may remove its file, or look for what the last checkpoint has left.
 
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ use super::disk_waits::{DiskWaits, Of};
 use super::handle::Handle;
 use crate::domain::Cause;
 use crate::domain::Error;
-use crate::turns::Turns;
+use crate::turns::{Turn, Turns};
 
 /// How much of the file is mapped, in bytes: all of it. SQLite maps no more than the limit it was built with
 /// (`.cargo/config.toml`), 2 GiB by default, and reads the rest as before.
@@ -194,11 +194,19 @@ impl Readers {
         let connections = Arc::clone(self.connections()?);
         let threads = self.threads.as_ref().ok_or_else(stopped)?;
         // The turn lasts until the read is made, also if nobody waits for it any more.
-        let read = threads.spawn_blocking(move || {
+        let turn = Arc::new(Mutex::new(Some(turn)));
+        let its = Held(Arc::clone(&turn));
+        let read = move || {
             let answer = connections.read(of, Some(came), script);
-            drop(turn);
+            drop(its);
             answer
-        });
+        };
+        // Without a thread, and memory for one, this panics, and keeps what it was to run.
+        let read = catch_unwind(AssertUnwindSafe(|| threads.spawn_blocking(read)));
+        let read = read.map_err(|_| {
+            drop(Held(turn));
+            Error::unavailable("there is no thread to read on")
+        })?;
         read.await
             .unwrap_or_else(|error| match error.try_into_panic() {
                 Ok(panic) => resume_unwind(panic),
@@ -276,6 +284,16 @@ impl Connections {
     }
 }
 
+/// A turn that ends when the first of those who hold it is dropped.
+struct Held(Arc<Mutex<Option<Turn>>>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut turn = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(turn.take());
+    }
+}
+
 fn stopped() -> Error {
     Error::unavailable("the readers have stopped")
 }
@@ -291,6 +309,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread::sleep;
 
+    use futures::FutureExt;
     use tempfile::TempDir;
     use uuid::Uuid;
 
@@ -392,13 +411,36 @@ mod tests {
     }
 
     #[tokio::test]
-    #[should_panic = "in the script"]
     async fn a_panic_on_a_thread_of_the_readers_reaches_the_caller() {
         let folder = TempDir::new().unwrap();
         let readers = open(&folder);
         readers.disk_waits.found(team(1));
         let panics = |_: &_| -> Result<(), Error> { panic!("in the script") };
-        let _ = readers.read(team(1), panics).await;
+        let read = AssertUnwindSafe(readers.read(team(1), panics));
+        let panic = read.catch_unwind().await.unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"in the script"));
+        assert_eq!(readers.slow.state(), (0, 0));
+        readers.read(team(1), |_| Ok(())).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_read_for_which_there_is_no_thread_is_unavailable_and_gives_its_turn_back() {
+        let folder = TempDir::new().unwrap();
+        let mut readers = open(&folder);
+        readers.disk_waits.found(team(1));
+        // No machine has that much memory for a stack.
+        let none = Builder::new_current_thread()
+            .thread_stack_size(1 << 60)
+            .build();
+        let threads = readers.threads.replace(none.unwrap());
+        for _ in 0..2 * AT_ONCE {
+            let read = readers.read(team(1), |_| Ok(())).await;
+            assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
+            assert_eq!(readers.slow.state(), (0, 0));
+        }
+        let none = std::mem::replace(&mut readers.threads, threads);
+        none.unwrap().shutdown_background();
+        readers.read(team(1), |_| Ok(())).await.unwrap();
     }
 
     #[test]

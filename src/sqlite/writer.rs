@@ -105,10 +105,11 @@ where
         // A script owns what it reads and alters none of it, and what it did in the database before a panic is rolled back:
         // nothing broken is seen again.
         let script = || {
-            // If it is found to wait for the disk, later ones are rehearsed.
-            let (result, _) = self
-                .disk_waits
-                .noticed(Of::Changes(self.holder), || (self.script)(handle));
+            // If it is found to wait for the disk, later ones are rehearsed. That one did not is due to its rehearsal.
+            let (result, has_waited) = self.disk_waits.watched(|| (self.script)(handle));
+            if has_waited {
+                self.disk_waits.found(Of::Changes(self.holder));
+            }
             result
         };
         let result = catch_unwind(AssertUnwindSafe(script))

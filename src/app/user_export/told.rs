@@ -1,7 +1,5 @@
 //! Writes the export: an object of lists, as indented JSON, sent piece by piece to a receiver.
 
-use std::time::Duration;
-
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::yield_now;
@@ -21,9 +19,6 @@ pub(super) const ASKED: u32 = MOST as u32 + 1;
 /// How many rows are read and written at a time. SQLite and this run on an async thread, and others go on in between. Each
 /// row may have two kilobytes of what an app calls itself.
 const AT_ONCE: u32 = 100;
-
-/// How long a turn is busy before others have theirs.
-const SHORT: Duration = Duration::from_millis(2);
 
 /// Least bytes of a piece, except the last: with smaller ones, the server could not tell that a peer takes none.
 const PIECE: usize = 128 * 1024;
@@ -64,11 +59,10 @@ impl Told {
     }
 
     /// Sends the text if it is large enough for a piece, and lets others go on. The next part is made in the same turn if
-    /// that was [short](SHORT) until now: a small export needs only a few.
+    /// that was [short](PartTurn::is_short) until now: a small export needs only a few.
     async fn pass_on(&mut self) -> Result<(), Error> {
         let is_piece = self.text.len() >= PIECE;
-        let is_short = |turn: &PartTurn| turn.was_busy() < SHORT;
-        if !is_piece && self.turn.as_ref().is_some_and(is_short) {
+        if !is_piece && self.turn.as_ref().is_some_and(PartTurn::is_short) {
             yield_now().await;
             return Ok(());
         }

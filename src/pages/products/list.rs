@@ -73,7 +73,7 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 async fn show_products(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let shelf = Shelf::of(&visit, &path.team).await?;
     let status = Shelf::status(&visit)?;
-    visit.list_turn(shelf.team.id).await?;
+    visit.list_turn(shelf.team.id, shelf.team.id).await?;
     let after = visit.query("after");
     let listed = visit
         .app()
