@@ -18,6 +18,9 @@ use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, product};
 
+/// How many products are read at a time that are not in memory.
+pub(super) const IN_A_PIECE: usize = 10;
+
 impl App {
     /// Adds a product to the caller's catalog.
     ///
@@ -70,14 +73,43 @@ impl App {
             .transpose()?;
         // One more than the page holds tells whether there is a next page.
         let found = limit.saturating_add(1);
-        let list = product::list(catalog, status, after, found);
-        let list = self.store.look_up_list(catalog, list, found as usize);
-        let mut items = list.await?;
+        let mut items = match self.waits_for_disk(catalog.into()) {
+            true => self.list_in_pieces(catalog, status, after, found).await?,
+            false => {
+                let list = product::list(catalog, status, after, found);
+                let list = self.store.look_up_list(catalog, list, found as usize);
+                list.await?
+            }
+        };
         let more = items.len() > limit as usize;
         items.truncate(limit as usize);
         let last = items.last().filter(|_| more);
         let next = last.map(|last| self.cursors.write(catalog, status, last.id));
         Ok(Page { items, next })
+    }
+
+    /// The `limit` newest products whose ids come before `after`, read a few at a time: each may be on another page of the
+    /// disk, and others wait for the same turns.
+    async fn list_in_pieces(
+        &self,
+        catalog: Catalog,
+        status: StatusFilter,
+        mut after: Option<ProductId>,
+        limit: u32,
+    ) -> Result<Vec<Product>, Error> {
+        let mut items = Vec::new();
+        while items.len() < limit as usize {
+            let piece = IN_A_PIECE.min(limit as usize - items.len());
+            let list = product::list(catalog, status, after, piece as u32);
+            let found = self.store.look_up_list(catalog, list, piece).await?;
+            let was_last = found.len() < piece;
+            items.extend(found);
+            if was_last {
+                break;
+            }
+            after = items.last().map(|last| last.id);
+        }
+        Ok(items)
     }
 
     /// Changes a product of the caller's catalog, active or archived.
@@ -265,4 +297,58 @@ async fn archive_product(
     let archived = found.archive(change.now)?;
     sql.run(product::archive(catalog, &archived)).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::domain::api_key::Scope;
+    use crate::domain::audit::Actor;
+    use crate::domain::catalog::Mode;
+    use crate::domain::time::SystemClock;
+    use crate::sqlite::Sqlite;
+    use crate::store::Store;
+
+    #[tokio::test]
+    async fn a_list_in_pieces_is_the_same_as_at_once() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = Store::from(Sqlite::open(folder.path().join("test.db")).unwrap());
+        let app = App::new(Arc::new(store), Arc::new(SystemClock), "https://a.example");
+        let app = app.await.unwrap();
+        let team = app.create_team("Acme").await.unwrap().id;
+        let (mode, scope) = (Mode::Live, Scope::ReadWrite);
+        let key = app.create_api_key(&Actor::Operator, team, mode, scope, None, None);
+        let (key, _) = key.await.unwrap();
+        for number in 0..2 * IN_A_PIECE + 5 {
+            let new = NewProduct::new("A", "1".parse().unwrap(), "EUR");
+            let made = app.create_product(&key, new, None).await.unwrap().value;
+            if number % 3 == 0 {
+                app.archive_product(&key, made.id, None).await.unwrap();
+            }
+        }
+        for status in [
+            StatusFilter::Active,
+            StatusFilter::Archived,
+            StatusFilter::All,
+        ] {
+            let all = app
+                .list_products(&key, status, 100, None)
+                .await
+                .unwrap()
+                .items;
+            for (skip, limit) in [
+                (0, 100),
+                (0, IN_A_PIECE),
+                (3, IN_A_PIECE + 1),
+                (all.len() - 1, 9),
+            ] {
+                let after = skip.checked_sub(1).map(|at| all[at].id);
+                let pieces = app.list_in_pieces(key.catalog(), status, after, limit as u32);
+                let expected: Vec<_> = all.iter().skip(skip).take(limit).cloned().collect();
+                assert_eq!(pieces.await.unwrap(), expected);
+            }
+        }
+    }
 }

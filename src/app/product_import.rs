@@ -27,6 +27,7 @@ use super::App;
 use super::author::Change;
 use super::member::require_role;
 use super::membership::lock_team;
+use super::product::IN_A_PIECE;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::author::{Author, Right};
@@ -46,6 +47,11 @@ use crate::store::{Batch, Sql, audit, product, product_import};
 
 /// Lines or products per batch: some milliseconds of reading in SQLite, which happens on an async thread.
 const BATCH: usize = 500;
+
+/// Lines or products at a time where these may have to be read from the disk while others wait, and how long that may take.
+/// What was read before may not be in memory any more. Then nothing is changed; the next time, more of it is.
+const COLD: usize = 25;
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// How much text the products of an import may have ([`ImportPlan::text_bytes`]): all of it is read and written in one
 /// transaction, for which all other changes wait on SQLite.
@@ -188,6 +194,9 @@ impl App {
         drop(plan);
         import.event = import.event.to(id.0);
         import.kept = Some(id);
+        if self.waits_for_disk(catalog.into()) {
+            (import.at_a_time, import.most) = (COLD, LONGEST);
+        }
         let new = import.new.len();
         let holder = Holder::Import(catalog.team_id.0);
         let done = self.store.write(holder, async move |sql| {
@@ -261,6 +270,8 @@ impl App {
             new: Vec::new(),
             changed: Vec::new(),
             kept: None,
+            at_a_time: BATCH,
+            most: Duration::MAX,
             event: self.event(by, Action::ImportProducts).in_catalog(catalog),
         };
         let mut text_bytes = 0;
@@ -296,8 +307,25 @@ impl App {
         Ok(import)
     }
 
-    /// Finds products of a batch of lines, perhaps since they are about to change.
+    /// Finds products of a batch of lines, perhaps since they are about to change. Where they are not in memory, a few at a
+    /// time: others wait for the same turns.
     async fn find_products(
+        &self,
+        catalog: Catalog,
+        asked: Asked,
+        to_change: bool,
+    ) -> Result<Vec<Product>, Error> {
+        if !self.waits_for_disk(catalog.into()) {
+            return self.find_at_once(catalog, asked, to_change).await;
+        }
+        let mut found = Vec::new();
+        for piece in asked.pieces(IN_A_PIECE) {
+            found.extend(self.find_at_once(catalog, piece, to_change).await?);
+        }
+        Ok(found)
+    }
+
+    async fn find_at_once(
         &self,
         catalog: Catalog,
         asked: Asked,
@@ -329,6 +357,9 @@ struct Import {
     changed: Vec<Product>,
     /// The kept plan that this spends.
     kept: Option<ProductImportId>,
+    /// How many lines or products are written at a time, and for how long others may have to wait for all of them.
+    at_a_time: usize,
+    most: Duration,
     event: AuditEvent,
 }
 
@@ -337,9 +368,23 @@ async fn carry_out(sql: Sql<'_>, import: &Import) -> Result<(), ScriptError> {
     let catalog = import.catalog;
     let is_kept = |id| product_import::is_kept(catalog, id).rule(require_kept);
     sql.run(import.kept.map(is_kept)).await?;
+    let begun = Instant::now();
+    let in_time = || match begun.elapsed() < import.most {
+        true => Ok(()),
+        false => Err(Error::unavailable("the import kept others waiting")),
+    };
     let mut rests_on = RestsOn::default();
     for asked in &import.asked {
-        rests_on.add(product_import::lock_last_changes(sql, catalog, asked).await?);
+        let mut found = Vec::new();
+        if import.at_a_time == BATCH {
+            found = product_import::lock_last_changes(sql, catalog, asked).await?;
+        } else {
+            for piece in asked.pieces(import.at_a_time) {
+                in_time()?;
+                found.extend(product_import::lock_last_changes(sql, catalog, &piece).await?);
+            }
+        }
+        rests_on.add(found);
     }
     if rests_on.digest() != import.rests_on {
         return Err(Error::CatalogChanged.into());
@@ -349,10 +394,12 @@ async fn carry_out(sql: Sql<'_>, import: &Import) -> Result<(), ScriptError> {
         spend.rule(require_kept)
     };
     sql.run(import.kept.map(spend)).await?;
-    for new in import.new.chunks(BATCH) {
+    for new in import.new.chunks(import.at_a_time) {
+        in_time()?;
         product::insert_all(sql, catalog, new).await?;
     }
-    for changed in import.changed.chunks(BATCH) {
+    for changed in import.changed.chunks(import.at_a_time) {
+        in_time()?;
         product::update_all(sql, catalog, changed).await?;
     }
     sql.run(audit::insert(&import.event)).await.map(drop)

@@ -59,6 +59,7 @@
 //! - `together.rs`: merges the statements of several scripts into few.
 //! - `lookups.rs`: looks up rows for many callers together.
 //! - `slow.rs`: whose changes and lookups are made alone, since others would wait for them.
+//! - `disk_watch.rs`: finds out whether the server waits for its disk.
 //! - `connections.rs`: lends a connection to a script.
 //! - `handle.rs`, `statements.rs`: run the statements of a script.
 //! - `transaction.rs`: how a transaction begins and ends.
@@ -73,6 +74,7 @@ mod connect;
 mod connections;
 mod copy;
 mod counts;
+mod disk_watch;
 mod error;
 mod gather;
 mod group;
@@ -98,6 +100,7 @@ mod transaction;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::domain::Error;
@@ -135,6 +138,8 @@ pub struct Postgres {
     sign_ins: Lookups,
     strangers: Lookups,
     found_version: i64,
+    /// Ends with this.
+    _disk_watch: JoinSet<()>,
 }
 
 impl Postgres {
@@ -167,6 +172,8 @@ impl Postgres {
             slow: Arc::default(),
             counts,
         });
+        let mut disk_watch = JoinSet::new();
+        disk_watch.spawn(disk_watch::watch(Arc::downgrade(&connections)));
         Ok(Postgres {
             groups: Groups::new(&connections),
             lookups: Lookups::new(&connections, Holder::Lookups),
@@ -176,6 +183,7 @@ impl Postgres {
             strangers: Lookups::new(&connections, Holder::Strangers),
             connections,
             found_version,
+            _disk_watch: disk_watch,
         })
     }
 

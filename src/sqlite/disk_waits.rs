@@ -7,6 +7,8 @@
 //! 3. Those of whoever had to wait within [`REMEMBERED`], unless [many](IN_A_ROW) since then had not to, are
 //!    [likely](DiskWaits::are_likely) to do so again, if they are of the same [kind](Of): who looks at old products makes
 //!    new ones as fast as anybody. Most callers read what is in memory, whatever others do.
+//!    Whoever has waited long is so for [many times](TIMES) as long in any case: reads of others are made beside theirs until
+//!    they are known.
 //! 4. Where one who waits holds up all others, they are [taken](DiskWaits::have_waited) to do so all that time: anybody can
 //!    read what is in memory sixteen times, again and again, and each call looks up its key.
 
@@ -30,6 +32,11 @@ const REMEMBERED: Duration = Duration::from_secs(10);
 
 /// How many in a row show that it was an exception: about one of so many waits among those of others, at most.
 const IN_A_ROW: u32 = 16;
+
+/// For how many times as long as one has waited it counts in any case, and for how long at most: a list of products that are
+/// all over the disk takes a second, and a few of these, again and again, would keep all turns of the others.
+const TIMES: u32 = 50;
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// How many of these are remembered at most. Beyond that, the others count as new.
 const HOLDERS: usize = 10_000;
@@ -76,6 +83,8 @@ pub(super) struct DiskWaits {
 struct Waited {
     /// When that is forgotten.
     until: u64,
+    /// Until when it counts, whatever else they do.
+    sure: u64,
     /// How many in a row have not, since then.
     in_a_row: u32,
 }
@@ -103,7 +112,7 @@ impl DiskWaits {
     /// Step 3: whether one of these is likely to.
     pub(super) fn are_likely(&self, of: Of) -> bool {
         let waited = self.waited_lately(of);
-        waited.is_some_and(|waited| waited.in_a_row < IN_A_ROW)
+        waited.is_some_and(|waited| waited.in_a_row < IN_A_ROW || self.now() < waited.sure)
     }
 
     /// Step 4: whether one of these has waited, whatever else was read since then.
@@ -118,34 +127,35 @@ impl DiskWaits {
 
     /// Step 1: runs a script, and notes whether it was found to wait for the disk. Also returns that.
     pub(super) fn noticed<T>(&self, of: Of, script: impl FnOnce() -> T) -> (T, bool) {
-        let (answer, has_waited) = self.watched(script);
-        match has_waited {
-            true => self.found(of),
-            false if self.may_come() => self.not_found(of),
-            false => {}
+        let (answer, waited) = self.watched(script);
+        match waited {
+            Some(took) => self.found(of, took),
+            None if self.may_come() => self.not_found(of),
+            None => {}
         }
-        (answer, has_waited)
+        (answer, waited.is_some())
     }
 
-    /// Runs a script. Also returns whether it was found to wait for the disk.
-    pub(super) fn watched<T>(&self, script: impl FnOnce() -> T) -> (T, bool) {
+    /// Runs a script. Also returns how long it took, if it was found to wait for the disk.
+    pub(super) fn watched<T>(&self, script: impl FnOnce() -> T) -> (T, Option<Duration>) {
         let before = self.is_before(&self.watched).then(self.disk_reads);
         let came = Instant::now();
         let answer = script();
-        let mut has_waited = false;
-        if came.elapsed() >= LONG {
-            self.watched
-                .store(self.now() + nanos(WATCHED), Ordering::Relaxed);
-            has_waited = before.is_some_and(|before| (self.disk_reads)() > before);
+        let took = came.elapsed();
+        if took < LONG {
+            return (answer, None);
         }
-        (answer, has_waited)
+        self.watched
+            .store(self.now() + nanos(WATCHED), Ordering::Relaxed);
+        let has_waited = before.is_some_and(|before| (self.disk_reads)() > before);
+        (answer, has_waited.then_some(took))
     }
 
-    /// Notes that one of these has waited for the disk.
-    pub(super) fn found(&self, of: Of) {
+    /// Notes that one of these, which `took` so long, has waited for the disk.
+    pub(super) fn found(&self, of: Of, took: Duration) {
         let now = self.now();
         self.may_come.store(now + nanos(WATCHED), Ordering::Relaxed);
-        self.remember(of, now);
+        self.remember(of, now, took);
     }
 
     /// Notes that one of these had not to wait.
@@ -155,14 +165,25 @@ impl DiskWaits {
         }
     }
 
-    fn remember(&self, of: Of, now: u64) {
+    fn remember(&self, of: Of, now: u64, took: Duration) {
         let mut waited = self.waited();
         if waited.len() >= HOLDERS && !waited.contains_key(&of) {
             waited.retain(|_, waited| now < waited.until);
         }
         if waited.len() < HOLDERS || waited.contains_key(&of) {
-            let until = now + nanos(REMEMBERED);
-            waited.insert(of, Waited { until, in_a_row: 0 });
+            let sure = now + nanos((TIMES * took).min(LONGEST));
+            let before = waited.get(&of).map_or(0, |waited| waited.sure);
+            let sure = sure.max(before);
+            let until = sure.max(now + nanos(REMEMBERED));
+            let in_a_row = 0;
+            waited.insert(
+                of,
+                Waited {
+                    until,
+                    sure,
+                    in_a_row,
+                },
+            );
         }
     }
 
@@ -228,12 +249,12 @@ mod tests {
     #[test]
     fn whoever_waits_once_and_then_not_for_long_is_unlikely_to_but_has_waited() {
         let waits = DiskWaits::counting(|| READS.get());
-        waits.found(team(1));
+        waits.found(team(1), Duration::ZERO);
         for _ in 1..IN_A_ROW {
             waits.noticed(team(1), || ());
             assert!(waits.are_likely(team(1)));
         }
-        waits.found(team(1));
+        waits.found(team(1), Duration::ZERO);
         for _ in 0..IN_A_ROW {
             assert!(waits.are_likely(team(1)));
             waits.noticed(team(1), || ());
@@ -241,6 +262,22 @@ mod tests {
         assert!(!waits.are_likely(team(1)));
         assert!(waits.have_waited(team(1)));
         assert!(waits.may_come());
+    }
+
+    #[test]
+    fn whoever_waits_long_is_likely_to_for_fifty_times_as_long_whatever_else_is_read() {
+        let waits = DiskWaits::counting(|| READS.get());
+        waits.found(team(1), Duration::from_secs(60));
+        waits.found(team(2), Duration::from_millis(1));
+        waits.found(team(1), Duration::ZERO);
+        for number in [1, 2] {
+            for _ in 0..IN_A_ROW {
+                waits.noticed(team(number), || ());
+            }
+        }
+        sleep(Duration::from_millis(60));
+        assert!(waits.are_likely(team(1)));
+        assert!(!waits.are_likely(team(2)));
     }
 
     #[test]
@@ -270,11 +307,11 @@ mod tests {
     fn so_many_are_remembered_at_most_and_those_of_before_are_forgotten() {
         let waits = DiskWaits::new();
         for number in 0..2 * HOLDERS as u128 {
-            waits.remember(team(number), 0);
+            waits.remember(team(number), 0, LONG);
         }
         assert!(waits.are_likely(team(0)));
         assert_eq!(waits.waited().len(), HOLDERS);
-        waits.remember(team(2 * HOLDERS as u128), nanos(REMEMBERED));
+        waits.remember(team(2 * HOLDERS as u128), nanos(REMEMBERED), LONG);
         assert_eq!(waits.waited().len(), 1);
     }
 }

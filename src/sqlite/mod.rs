@@ -260,6 +260,7 @@ impl Sqlite {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::time::Duration;
 
     use tempfile::TempDir;
 
@@ -281,7 +282,9 @@ mod tests {
             std::mem::take(&mut *runs.lock().unwrap())
         };
         assert_eq!(change().await, [true]);
-        store.disk_waits.found(Of::Changes(Holder::Service));
+        store
+            .disk_waits
+            .found(Of::Changes(Holder::Service), Duration::ZERO);
         assert_eq!(change().await, [false, true]);
     }
 

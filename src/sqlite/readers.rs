@@ -335,7 +335,7 @@ mod tests {
         let readers = Arc::new(open(&folder));
         let teams = 1..=2 * u128::from(AT_ONCE);
         for number in teams.clone() {
-            readers.disk_waits.found(team(number));
+            readers.disk_waits.found(team(number), Duration::ZERO);
         }
         let disk_answers = Arc::new(AtomicBool::new(false));
         let answers = Arc::clone(&disk_answers);
@@ -381,7 +381,7 @@ mod tests {
         let thread = |_: &_| Ok(std::thread::current().name().map(str::to_owned));
         let here = std::thread::current().name().map(str::to_owned);
         assert_eq!(readers.read(team(1), thread).await.unwrap(), here);
-        readers.disk_waits.found(team(1));
+        readers.disk_waits.found(team(1), Duration::ZERO);
         for number in [1, 2] {
             let name = readers.read(team(number), thread).await.unwrap();
             assert_eq!(name.as_deref(), Some("sqlite-reader"));
@@ -392,7 +392,7 @@ mod tests {
     async fn a_read_that_nobody_waits_for_any_more_keeps_its_turn_to_its_end() {
         let folder = TempDir::new().unwrap();
         let readers = open(&folder);
-        readers.disk_waits.found(team(1));
+        readers.disk_waits.found(team(1), Duration::ZERO);
         let (begun, begins) = channel();
         let (end, ends) = channel();
         let wait = move |_: &_| {
@@ -414,7 +414,7 @@ mod tests {
     async fn a_panic_on_a_thread_of_the_readers_reaches_the_caller() {
         let folder = TempDir::new().unwrap();
         let readers = open(&folder);
-        readers.disk_waits.found(team(1));
+        readers.disk_waits.found(team(1), Duration::ZERO);
         let panics = |_: &_| -> Result<(), Error> { panic!("in the script") };
         let read = AssertUnwindSafe(readers.read(team(1), panics));
         let panic = read.catch_unwind().await.unwrap_err();
@@ -427,7 +427,7 @@ mod tests {
     async fn a_read_for_which_there_is_no_thread_is_unavailable_and_gives_its_turn_back() {
         let folder = TempDir::new().unwrap();
         let mut readers = open(&folder);
-        readers.disk_waits.found(team(1));
+        readers.disk_waits.found(team(1), Duration::ZERO);
         // No machine has that much memory for a stack.
         let none = Builder::new_current_thread()
             .thread_stack_size(1 << 60)

@@ -106,9 +106,9 @@ where
         // nothing broken is seen again.
         let script = || {
             // If it is found to wait for the disk, later ones are rehearsed. That one did not is due to its rehearsal.
-            let (result, has_waited) = self.disk_waits.watched(|| (self.script)(handle));
-            if has_waited {
-                self.disk_waits.found(Of::Changes(self.holder));
+            let (result, waited) = self.disk_waits.watched(|| (self.script)(handle));
+            if let Some(took) = waited {
+                self.disk_waits.found(Of::Changes(self.holder), took);
             }
             result
         };

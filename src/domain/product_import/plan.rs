@@ -142,6 +142,19 @@ impl Asked {
         }
         asked
     }
+
+    /// The same in pieces of at most `size` products, in the same order.
+    pub fn pieces(&self, size: usize) -> impl Iterator<Item = Asked> {
+        let ids = self.ids.chunks(size).map(|ids| Asked {
+            ids: ids.to_vec(),
+            skus: Vec::new(),
+        });
+        let skus = self.skus.chunks(size).map(|skus| Asked {
+            ids: Vec::new(),
+            skus: skus.to_vec(),
+        });
+        ids.chain(skus)
+    }
 }
 
 /// The products that lines lead to.
@@ -218,6 +231,23 @@ mod tests {
             refused,
         };
         assert_eq!(of(2, 3, 4, 5) + of(7, 8, 9, 10), of(9, 11, 13, 15));
+    }
+
+    #[test]
+    fn pieces_ask_for_the_same_in_the_same_order() {
+        let id = |number| ProductId::from(uuid::Uuid::from_u128(number));
+        let asked = Asked {
+            ids: (0..5).map(id).collect(),
+            skus: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        };
+        let pieces: Vec<_> = asked.pieces(2).collect();
+        let sizes: Vec<_> = pieces
+            .iter()
+            .map(|it| (it.ids.len(), it.skus.len()))
+            .collect();
+        assert_eq!(sizes, [(2, 0), (2, 0), (1, 0), (0, 2), (0, 1)]);
+        let (ids, skus): (Vec<_>, Vec<_>) = pieces.into_iter().map(|it| (it.ids, it.skus)).unzip();
+        assert_eq!((ids.concat(), skus.concat()), (asked.ids, asked.skus));
     }
 
     #[test]
